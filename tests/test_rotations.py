@@ -148,6 +148,80 @@ def test_rotation_to_second_order(
             np.testing.assert_allclose(got, right, rtol=0, atol=bound, err_msg=f"{name} {angle} {length} {order}")
 
 
+def along(a: Any, b: Any) -> Any:
+    return np.sum(a * b, axis=1, keepdims=True)
+
+
+#: Rotations of the rows of h by those of an array, by the lengths t of its rows and their directions k.
+ROWS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "cross": lambda t, k, h: h * np.cos(t) + np.cross(k, h) * np.sin(t) + k * along(k, h) * cosine_part(t),
+    "scalars first": lambda t, k, h: np.cos(t) * h + np.sin(t) * np.cross(k, h) + cosine_part(t) * along(k, h) * k,
+    "cross twice": lambda t, k, h: h + np.sin(t) * np.cross(k, h) + cosine_part(t) * np.cross(k, np.cross(k, h)),
+    "scaled axis": lambda t, k, h: h + np.cross(np.sin(t) * k, h) + np.cross(cosine_part(t) * k, np.cross(k, h)),
+    "einsum": lambda t, k, h: (
+        h * np.cos(t) + np.cross(k, h) * np.sin(t) + k * np.einsum("ij,ij->i", k, h)[:, None] * cosine_part(t)
+    ),
+}
+#: How the lengths of rows are written.
+ROW_ANGLES: dict[str, Callable[[Any], Any]] = {
+    "norm": lambda u: np.linalg.norm(u, axis=1, keepdims=True),
+    "norm, new axis": lambda u: np.linalg.norm(u, axis=1)[:, None],
+    "sqrt": lambda u: np.sqrt(np.sum(u**2, axis=1, keepdims=True)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("angle", ROW_ANGLES)
+@pytest.mark.parametrize("size", ["n", len(LENGTHS)])
+def test_rotations_of_rows_to_second_order(
+    name: str, angle: str, size: Any, references: dict[tuple[int, float], Any]
+) -> None:
+    u, h = sd.matrix("u", size, 3), sd.matrix("h", size, 3)
+    t = ROW_ANGLES[angle](u)
+    f = ROWS[name](t, u / t, h)
+    slope = sd.jacobian(f.sum(axis=0), u)
+    curved = sd.hessian((f * [1.0, 2.0, 3.0]).sum(), u)
+    kernel = sd.compile([f, slope, curved], [u, h], backend="numpy" if size == "n" else "interpreter")
+    at = np.stack([references[0, length][0] for length in LENGTHS])
+    value, first, second = kernel(at, np.tile(GAP, (len(LENGTHS), 1)))
+    for row, length in enumerate(LENGTHS):
+        want = references[0, length][1]
+        bound = 1e-14 * max(1.0, length)
+        np.testing.assert_allclose(value[row], want[0], rtol=0, atol=bound * np.abs(want[0]).max(), err_msg=str(length))
+        np.testing.assert_allclose(first[:, row], want[1], rtol=0, atol=bound * np.abs(want[1]).max())
+        weighted = np.tensordot([1.0, 2.0, 3.0], want[2], 1)
+        np.testing.assert_allclose(second[row, :, row], weighted, rtol=0, atol=6 * bound * np.abs(want[2]).max())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_products_within_linear_operations_of_rows(seed: int) -> None:
+    """Where a row is none, what is beside it keeps its values."""
+    rng = np.random.default_rng(seed)
+    u, h = sd.matrix("u", "n", 3), sd.matrix("h", "n", 3)
+    t = list(ROW_ANGLES.values())[rng.integers(3)](u)
+    k = u / t
+    linear = [
+        lambda k: np.cross(k, h),
+        lambda k: k[:, ::-1] * h,
+        lambda k: k[:, [0, 2, 2]] - 2 * k,
+        lambda k: along(k, h) * h,
+        lambda k: along(k * 2 + k * h, h) + 0 * h,
+        lambda k: -k / 3,
+        lambda k: np.concatenate([k, 2 * k], axis=1)[:, 1:4],
+        lambda k: k @ np.arange(9.0).reshape(3, 3),
+        lambda k: (k * h + t * h),  # not linear in one over the length, and left as they are
+        lambda k: k[::-1] * h,
+    ][rng.integers(10)]
+    factor = [np.sin, np.sinh, np.tan, np.arctan][rng.integers(4)]
+    kernel = sd.compile(linear(k) * factor(t), [u, h], backend="numpy")
+    rows, beside = rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
+    rows[2] *= 1e-9
+
+    direct = sd.compile([linear(k), factor(t)], [u, h], backend="numpy")
+    first, second = direct(rows, beside)
+    np.testing.assert_allclose(kernel(rows, beside), first * second, rtol=1e-13, atol=1e-15)
+
+
 @pytest.mark.parametrize(("left", "name", "form"), FORMS, ids=[f"{'left ' * n}{name}" for n, name, _ in FORMS])
 def test_no_length_and_no_direction_is_left(left: int, name: str, form: Callable[[Any, Any], Array]) -> None:
     for part in parts(form, "sqrt")[1:]:

@@ -72,6 +72,10 @@ class Parameter(NamedTuple):
     def __str__(self) -> str:
         return f"{self.name}: {'int ' if self.dtype is INT else ''}{show(self.shape)}"
 
+    def __repr__(self) -> str:
+        known = [name for name, holds in self.assumptions._asdict().items() if holds]
+        return f"<{', '.join([str(self), *known])}>"
+
 
 def parameters_of(inputs: Sequence[Node]) -> list[Parameter]:
     """Return inputs as a kernel has them."""

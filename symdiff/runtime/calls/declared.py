@@ -89,7 +89,8 @@ def _violations(
     assumptions: Assumptions, array: npt.NDArray[np.floating[Any]], validate: bool
 ) -> Iterator[_Violation]:
     if assumptions.positive:
-        yield _Violation(~((array > 0) & np.isfinite(array)), "positive", "expected finite numbers above 0")
+        expected = "expected finite numbers above 0 (where an optimizer varies it, write exp(v) of a free v)"
+        yield _Violation(~((array > 0) & np.isfinite(array)), "positive", expected)
     if not any(assumptions._replace(positive=False)):
         return
     n = array.shape[-1]

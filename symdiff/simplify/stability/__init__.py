@@ -18,7 +18,7 @@ Files
     weights        sums of exponentials along axes
     factors        what vanishes at 0, as a power of its variable and something smooth
     removable      quotients that are 0 / 0 where their variable is 0
-    identities     parts of sums that are 0 by the rules of powers, exponentials and logarithms
+    identities     parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out
     points         numbers at a random point, which tell most sums from 0
     laurent        the form in which these are compared
     roots          roots of sums of squares

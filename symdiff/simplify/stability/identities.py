@@ -5,6 +5,9 @@ argument, which no rule sees that compares terms as they are written: one has to
 formula is written as a sum of rational numbers times powers times one exponential each, whose exponent is such a sum
 again, and ``exp(n log(u))`` is ``u**n``. What has no terms in this form is 0.
 
+Far out, a normal density and its integral are 0 / 0 or inf * 0, and logarithms of a root beside what it is of cancel:
+these have forms of their own.
+
 A part is left out where the others are nan wherever it is: they have its inputs, and its roots and logarithms.
 """
 
@@ -21,7 +24,8 @@ from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of,
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import hides_nan
-from ..rewriter import make, rule, spread
+from ..rewriter import is_number, make, rule, spread
+from .factors import Monomial, as_monomial, multiplied
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm
@@ -179,3 +183,148 @@ def _is_root(node: Node) -> bool:
     """Tell whether a power is not that of a whole number."""
     n = scalar_constant(node.args[1]) if node.is_power else 1.0
     return n is None or n != int(n)
+
+
+# ---------------------------------------------------------------------------- far out
+
+#: Integrals of exp(-c x**2) from one side, by c.
+_TAILS = {"ndtr": 0.5, "erfc": 1.0}
+
+
+@rule("multiply divide", "exp(-x**2 / 2) / ndtr(x), exp(x**2) * erfc(x), exp(-x**2) / erfc(x)",
+      "a derivative of log_ndtr(x), erfcx(x), 1 / erfcx(x)", "stability", below=(EXPONENTIAL,))
+def _tail_beside_density(node: Node) -> Node | None:
+    """Scale the tail of a normal distribution by its density: both are 0 far out, and their quotient is not."""
+    if not any(_has_tail(arg) for arg in node.args):
+        return None
+    product = as_monomial(node)
+    if product is None:
+        return None
+    for tail, n in product.powers.items():
+        if tail.op in _TAILS and abs(n) == 1:
+            own = _squared(tail.args[0])
+            for density, m in product.powers.items():
+                if density.op == "exp" and abs(m) == 1 and own is not None:
+                    rest = _without_square(density.args[0], own, m * n * _TAILS[tail.op])
+                    if rest is not None:
+                        return _scaled_tail(product, (tail, n), (density, m), rest, node)
+    return None
+
+
+def _has_tail(node: Node) -> bool:
+    """Tell whether a tail is among the first factors of a product."""
+    todo, steps = [node], 0
+    while todo and steps < _FACTORS:
+        part = peel(todo.pop())
+        steps += 1
+        if part.op in _TAILS:
+            return True
+        if part.op in PRODUCTS:
+            todo.extend(part.args)
+    return False
+
+
+def _squared(node: Node) -> Monomial | None:
+    """Return the square of a product; that of a root is what is below it."""
+    own = as_monomial(node)
+    if own is None:
+        return None
+    result = Monomial(own.number * own.number)
+    for base, n in own.powers.items():
+        inside = as_monomial(base.args[0]) if base.is_root else Monomial(powers={base: 2})
+        if inside is None:
+            return None
+        result.number *= inside.number**n
+        for part, m in inside.powers.items():
+            result.powers[part] = result.powers.get(part, 0) + m * n
+    result.powers = {base: n for base, n in result.powers.items() if n}
+    return result
+
+
+def _is_multiple(found: Monomial | None, square: Monomial | None, rate: float) -> bool:
+    """Tell whether a product is another one times a number, but for rounding."""
+    if found is None or square is None or not square.powers or found.powers != square.powers:
+        return False
+    wanted = rate * square.number
+    return abs(found.number - wanted) <= 2.0**-50 * abs(wanted)
+
+
+def _without_square(exponent: Node, square: Monomial, rate: float) -> list[tuple[float, Node]] | None:
+    """Return the terms of an exponent but for a square times ``rate``, where the tail is one of the root."""
+    terms = terms_of(exponent, _TERMS, look=peel)
+    for i, (sign, term) in enumerate(terms.parts if terms.whole else ()):
+        if _is_multiple(as_monomial(term), square, sign * rate):
+            return [*terms.parts[:i], *terms.parts[i + 1 :]]
+    return None
+
+
+def _scaled_tail(
+    product: Monomial, tail: tuple[Node, int], density: tuple[Node, int], rest: list[tuple[float, Node]], node: Node
+) -> Node:
+    (x,), n = tail[0].args, tail[1]
+    if tail[0].op == "erfc":
+        scaled = (elementwise("erfcx", (x,)), n)
+    elif n > 0:
+        scaled = (elementwise("erfcx", (elementwise("multiply", (constant(-math.sqrt(0.5)), x)),)), 1)
+        product.number *= 0.5
+    else:
+        scaled = (elementwise("log_ndtr_derivative", (constant(1.0), x)), 1)
+        product.number *= math.sqrt(2.0 * math.pi)
+    others = [(base, m) for base, m in product.powers.items() if base not in (tail[0], density[0])]
+    total: Node | None = None
+    for sign, term in rest:
+        part = term if sign > 0 else elementwise("negative", (term,))
+        total = part if total is None else elementwise("add", (total, part))
+    if total is not None:
+        others.append((elementwise("exp", (total,)), density[1]))
+    return spread(multiplied([*others, scaled], product.number), node.shape)
+
+
+@rule("log", "log(x + sqrt(x**2 + 1)), log(x + sqrt(x**2 - 1))", "arcsinh(x), arccosh(x)", "stability",
+      inside="add subtract named")
+def _inverse_hyperbolic(node: Node) -> Node | None:
+    """Write a logarithm by the inverse function: ``sqrt(x**2 + c**2) = c cosh(t)`` for ``x = c sinh(t)``."""
+    parts, whole = terms_of(node.args[0], 2, look=peel)
+    if not whole or len(parts) != 2:
+        return None
+    for (sign, root), (side, x) in (parts, parts[::-1]):
+        known = _root_of_square_and_number(root, x)
+        if known is None or (known > 0 and sign < 0):
+            continue
+        c = math.sqrt(abs(known))
+        positive = x if known > 0 or side > 0 else elementwise("negative", (x,))
+        scaled = positive if c == 1.0 else elementwise("divide", (positive, constant(c)))
+        result = elementwise("arcsinh" if known > 0 else "arccosh", (scaled,))
+        result = result if (side if known > 0 else sign) > 0 else elementwise("negative", (result,))
+        return spread(result if c == 1.0 else result + math.log(c), node.shape)
+    return None
+
+
+def _root_of_square_and_number(root: Node, x: Node) -> float | None:
+    """Return c with ``root = sqrt(x**2 + c)``, where that is a number other than 0."""
+    if root.op == "hypot":
+        for base, other in (root.args, root.args[::-1]):
+            c = scalar_constant(other)
+            if base is x and c:
+                return c * c
+        return None
+    inside = peel(root.args[0]) if root.is_root or (root.is_power and is_number(root.args[1], 0.5)) else None
+    parts, whole = terms_of(inside, 2, look=peel) if inside is not None else ([], False)
+    if not whole or len(parts) != 2:
+        return None
+    square = _squared(x)
+    for (sign, part), (side, number) in (parts, parts[::-1]):
+        c = scalar_constant(number)
+        if c and math.isfinite(c) and sign > 0 and _is_multiple(as_monomial(part), square, 1.0):
+            return side * c
+    return None
+
+
+@rule("maximum minimum", "maximum(x, -x), minimum(x, -x)", "abs(x), -abs(x)", "form", inside="negative")
+def _size_as_extremum(node: Node) -> Node | None:
+    """Write the larger of a number and its negative as its size, whose square has a second derivative."""
+    a, b = node.args
+    if not (a.is_negation and a.args[0] is b) and not (b.is_negation and b.args[0] is a):
+        return None
+    size = elementwise("abs", (b if a.is_negation else a,))
+    return size if node.op == "maximum" else elementwise("negative", (size,))

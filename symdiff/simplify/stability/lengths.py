@@ -19,7 +19,7 @@ from .roots import length_of, square_of
 
 ONE, TWO = constant(1.0), constant(2.0)
 #: Linear operations of one argument, and sums, whose terms must all have the same power of the scalar.
-_LINEAR = frozenset({"negative", "slice", "gather", "pad", "scatter", "reshape", "triangle", "cumsum"})
+LINEAR = frozenset({"negative", "slice", "gather", "pad", "scatter", "reshape", "triangle", "cumsum"})
 _SUMS = frozenset({"add", "subtract", "concatenate"})
 _JOINED = "cos(norm(x)) beside sin(norm(x)) / norm(x) → a function of sum(x**2)"
 #: Most uses of a root that is printed as a norm; a root with more uses gets a name.
@@ -75,7 +75,7 @@ class Scalar:
     def _found(self, node: Node) -> int | None:
         if scalar_constant(node) == 0.0:
             return None
-        if node.is_named or node.op in _LINEAR:
+        if node.is_named or node.op in LINEAR:
             return self._power(node.args[0])
         if node.is_power:
             n = scalar_constant(node.args[1])
@@ -286,7 +286,7 @@ def _left_over(node: Node) -> list[Node]:
     found = [arg for arg in node.args if is_length(arg) and any(_has_row(other, arg) for other in node.args)]
     for arg in node.args:
         part = arg
-        while part.op in _LINEAR or part.is_named:
+        while part.op in LINEAR or part.is_named:
             part = part.args[0]
         if part.is_multiplication and is_length(part.args[1]) and _has_row(*part.args):
             found.append(part.args[1])

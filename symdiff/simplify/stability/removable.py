@@ -11,12 +11,14 @@ against what stands on the other side of the line.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from ...graph import Node, constant, elementwise
-from ...graph.kinds import EXPONENTIAL
+from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
+from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import is_number, rule, spread
+from ...graph.scalars.remainders import REMAINDERS
+from ..rewriter import rule, spread
 from .factors import (
     NAMES,
     ROWS,
@@ -28,7 +30,7 @@ from .factors import (
     quotient_of,
     vanishing,
 )
-from .lengths import Scalar, is_length, squares_of, times_power
+from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
 
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
@@ -38,6 +40,10 @@ _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 #: Scalars that are searched for within linear operations: lengths, inputs and their entries. Searching for every
 #: factor would make the work on long scalar formulas ten times as much.
 _DIVISORS = frozenset(("norm", "sqrt", "hypot", "input", "named", "slice", "gather", "contract"))
+#: Quotients that are even functions.
+_EVEN = frozenset(each.name for each in REMAINDERS if each.even)
+#: Linear operations that may move the rows of an array.
+_MOVING = frozenset({"pad", "scatter", "reshape", "triangle", "cumsum"})
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 
@@ -81,7 +87,8 @@ def smooth_quotient(node: Node) -> Node | None:
             smooth.append((quotient, times))
         if known.beside is not None:
             smooth.append((known.beside, power))
-    left = {length: n for length, n in rest.powers.items() if is_length(length) and n > 0}
+    lengths = [factor for factor in rest.powers if is_length(factor) or _is_length_of_rows(factor)]
+    left = {length: rest.powers[length] for length in lengths if rest.powers[length] > 0}
     rest.powers = {factor: n for factor, n in rest.powers.items() if factor not in left}
     result = spread(multiplied([*rest.powers.items(), *smooth], rest.number), node.shape)
     for length, n in left.items():
@@ -135,9 +142,12 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
     """Move divisors out of linear operations to a factor that vanishes with them, and factors to a divisor."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
-        if scalar.shape or scalar.op not in _DIVISORS:
+        if _is_length_of_rows(scalar):
+            inside: Scalar = _RowScalar(scalar)
+        elif not scalar.shape and scalar.op in _DIVISORS:
+            inside = Scalar(scalar)
+        else:
             continue
-        inside = Scalar(scalar)
         for other, power in list(product.powers.items()):
             if other not in (base, scalar) and inside.power(other) * power * n * side < 0:
                 del product.powers[other]
@@ -207,146 +217,126 @@ def _written(known: Vanishing, power: int) -> tuple[float, int, Node | None, int
     return known.number**power, order * power, quotient_of(kind, u), power
 
 
-# ---------------------------------------------------------------------------- far out
-
-#: Integrals of exp(-c x**2) from one side, by c.
-_TAILS = {"ndtr": 0.5, "erfc": 1.0}
+# ---------------------------------------------------------------------------- rows of rotations
 
 
-@rule("multiply divide", "exp(-x**2 / 2) / ndtr(x), exp(x**2) * erfc(x), exp(-x**2) / erfc(x)",
-      "a derivative of log_ndtr(x), erfcx(x), 1 / erfcx(x)", "stability", below=(EXPONENTIAL,))
-def _tail_beside_density(node: Node) -> Node | None:
-    """Scale the tail of a normal distribution by its density: both are 0 far out, and their quotient is not."""
-    if not any(_has_tail(arg) for arg in node.args):
-        return None
-    product = as_monomial(node)
-    if product is None:
-        return None
-    for tail, n in product.powers.items():
-        if tail.op in _TAILS and abs(n) == 1:
-            own = _squared(tail.args[0])
-            for density, m in product.powers.items():
-                if density.op == "exp" and abs(m) == 1 and own is not None:
-                    rest = _without_square(density.args[0], own, m * n * _TAILS[tail.op])
-                    if rest is not None:
-                        return _scaled_tail(product, (tail, n), (density, m), rest, node)
+def _is_length_of_rows(node: Node) -> bool:
+    """Tell whether a node is the lengths of the rows of an array, with an axis of one number in place of a row's."""
+    if not node.is_reshape or node.args[0].op not in ("norm", "sqrt"):
+        return False
+    return node.args[0].shape == tuple(size for size in node.shape if size != 1) and node.args[0].ndim < node.ndim
+
+
+class _RowScalar(Scalar):
+    """The length of each row of an array, with an axis of one number for those of a row, as a factor of other nodes.
+
+    Parameters
+    ----------
+    node : Node
+        As :func:`_is_length_of_rows` knows it. Nodes that it is a factor of have as many axes, or are reshaped to it.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        squares = [reshape(square, node.shape) for square in squares_of(node.args[0])]
+        self._powers |= dict.fromkeys(squares, 2)
+        self._without |= dict.fromkeys(squares, ONE)
+        self._long = [axis for axis, size in enumerate(node.shape) if size != 1]
+
+    def _found(self, node: Node) -> int | None:
+        if scalar_constant(node) == 0.0:
+            return None
+        inside = self._summed(node)
+        if inside is not None:
+            return self._of_operands(inside, tuple(range(len(self._long))))
+        if node.ndim != self._node.ndim:
+            return 0
+        if node.is_contraction:
+            return self._of_operands(node, tuple(self._long))
+        if node.op == "unit":
+            (x,) = node.args
+            length = reshape(reduce("norm", x, axes_of(node, x)), self._node.shape)
+            return -1 if length is self._node else 0
+        if node.op in ("slice", "gather", "concatenate") and not self._keeps_rows(node):
+            return 0
+        return super()._found(node) if node.op not in _MOVING else 0
+
+    def _summed(self, node: Node) -> Node | None:
+        """Return the contraction over a row that is reshaped to a number a row."""
+        x = node.args[0] if node.is_reshape and node.shape == self._node.shape else None
+        fits = x is not None and x.is_contraction and x.shape == tuple(node.shape[axis] for axis in self._long)
+        return x if fits else None
+
+    def _of_operands(self, node: Node, out: tuple[int, ...]) -> int:
+        """Return the power of the operands of a contraction that have all rows in their places."""
+        labels, result, repeated = node.payload
+        rows = [result[axis] for axis in out]
+        if any(label in dict(repeated) for label in rows):
+            return 0
+        fitting = [arg for arg, own in zip(node.args, labels, strict=True) if self._has_rows(arg, own, rows)]
+        return sum(self.power(arg) for arg in fitting)
+
+    def _has_rows(self, arg: Node, own: Sequence[int], rows: Sequence[int]) -> bool:
+        return arg.ndim == self._node.ndim and [own[axis] for axis in self._long] == list(rows)
+
+    def _keeps_rows(self, node: Node) -> bool:
+        if node.is_slice:
+            items = node.payload.items
+            whole = all(items[axis] == (0, 1, node.args[0].shape[axis]) for axis in self._long)
+            return whole and node.ndim == node.args[0].ndim
+        return node.payload.axis % node.ndim not in self._long and node.args[0].ndim == node.ndim
+
+    def _rest(self, node: Node) -> Node:
+        inside = self._summed(node)
+        if inside is not None:
+            return reshape(self._without_rows(inside, tuple(range(len(self._long)))), node.shape)
+        if node.is_contraction:
+            return self._without_rows(node, tuple(self._long))
+        return super()._rest(node)
+
+    def _without_rows(self, node: Node, out: tuple[int, ...]) -> Node:
+        labels, result, _ = node.payload
+        rows = [result[axis] for axis in out]
+        args = [
+            spread(self.without(arg), arg.shape) if self._has_rows(arg, own, rows) else arg
+            for arg, own in zip(node.args, labels, strict=True)
+        ]
+        return rebuild(node, tuple(args))
+
+
+@rule("multiply divide", "norm(x, axis=1) * c(x) * cross(x / norm(x, axis=1), v), ...",
+      "c(x) * cross(x, v), for such a quotient c of the lengths of rows", "stability", below=(INVERSE,))
+def _lengths_of_rows_within_products(node: Node) -> Node | None:
+    """Cancel lengths of rows that divide one factor and multiply an even quotient of them in another."""
+    for length in _rows_left_over(node):
+        scalar = _RowScalar(length)
+        powers = [scalar.power(arg) for arg in node.args]
+        if node.is_division:
+            powers[1] = -powers[1]
+        if min(powers) < 0 < max(powers):
+            args = [spread(scalar.without(arg), arg.shape) for arg in node.args]
+            return times_power(spread(product(node.op, args), node.shape), length, sum(powers))
     return None
 
 
-def _has_tail(node: Node) -> bool:
-    """Tell whether a tail is among the first factors of a product."""
-    todo, steps = [node], 0
-    while todo and steps < _FACTORS:
+def _rows_left_over(node: Node) -> list[Node]:
+    """Return the lengths of rows by which a product with an even quotient of them is multiplied."""
+    found = []
+    for arg in node.args:
+        part = arg
+        while part.op in LINEAR or part.is_named:
+            part = part.args[0]
+        if part.is_multiplication and _is_length_of_rows(part.args[1]) and _has_even(part.args[0], part.args[1]):
+            found.append(part.args[1])
+    return found
+
+
+def _has_even(node: Node, length: Node) -> bool:
+    todo = [node]
+    while todo:
         part = peel(todo.pop())
-        steps += 1
-        if part.op in _TAILS:
-            return True
         if part.op in PRODUCTS:
             todo.extend(part.args)
+        elif part.op in _EVEN and without_numbers(peel(part.args[1]))[1] is length:
+            return True
     return False
-
-
-def _squared(node: Node) -> Monomial | None:
-    """Return the square of a product; that of a root is what is below it."""
-    own = as_monomial(node)
-    if own is None:
-        return None
-    result = Monomial(own.number * own.number)
-    for base, n in own.powers.items():
-        inside = as_monomial(base.args[0]) if base.is_root else Monomial(powers={base: 2})
-        if inside is None:
-            return None
-        result.number *= inside.number**n
-        for part, m in inside.powers.items():
-            result.powers[part] = result.powers.get(part, 0) + m * n
-    result.powers = {base: n for base, n in result.powers.items() if n}
-    return result
-
-
-def _is_multiple(found: Monomial | None, square: Monomial | None, rate: float) -> bool:
-    """Tell whether a product is another one times a number, but for rounding."""
-    if found is None or square is None or not square.powers or found.powers != square.powers:
-        return False
-    wanted = rate * square.number
-    return abs(found.number - wanted) <= 2.0**-50 * abs(wanted)
-
-
-def _without_square(exponent: Node, square: Monomial, rate: float) -> list[tuple[float, Node]] | None:
-    """Return the terms of an exponent but for a square times ``rate``, where the tail is one of the root."""
-    terms = terms_of(exponent, _TERMS, look=peel)
-    for i, (sign, term) in enumerate(terms.parts if terms.whole else ()):
-        if _is_multiple(as_monomial(term), square, sign * rate):
-            return [*terms.parts[:i], *terms.parts[i + 1 :]]
-    return None
-
-
-def _scaled_tail(
-    product: Monomial, tail: tuple[Node, int], density: tuple[Node, int], rest: list[tuple[float, Node]], node: Node
-) -> Node:
-    (x,), n = tail[0].args, tail[1]
-    if tail[0].op == "erfc":
-        scaled = (elementwise("erfcx", (x,)), n)
-    elif n > 0:
-        scaled = (elementwise("erfcx", (elementwise("multiply", (constant(-math.sqrt(0.5)), x)),)), 1)
-        product.number *= 0.5
-    else:
-        scaled = (elementwise("log_ndtr_derivative", (constant(1.0), x)), 1)
-        product.number *= math.sqrt(2.0 * math.pi)
-    others = [(base, m) for base, m in product.powers.items() if base not in (tail[0], density[0])]
-    total: Node | None = None
-    for sign, term in rest:
-        part = term if sign > 0 else elementwise("negative", (term,))
-        total = part if total is None else elementwise("add", (total, part))
-    if total is not None:
-        others.append((elementwise("exp", (total,)), density[1]))
-    return spread(multiplied([*others, scaled], product.number), node.shape)
-
-
-@rule("log", "log(x + sqrt(x**2 + 1)), log(x + sqrt(x**2 - 1))", "arcsinh(x), arccosh(x)", "stability",
-      inside="add subtract named")
-def _inverse_hyperbolic(node: Node) -> Node | None:
-    """Write a logarithm by the inverse function: ``sqrt(x**2 + c**2) = c cosh(t)`` for ``x = c sinh(t)``."""
-    parts, whole = terms_of(node.args[0], 2, look=peel)
-    if not whole or len(parts) != 2:
-        return None
-    for (sign, root), (side, x) in (parts, parts[::-1]):
-        known = _root_of_square_and_number(root, x)
-        if known is None or (known > 0 and sign < 0):
-            continue
-        c = math.sqrt(abs(known))
-        positive = x if known > 0 or side > 0 else elementwise("negative", (x,))
-        scaled = positive if c == 1.0 else elementwise("divide", (positive, constant(c)))
-        result = elementwise("arcsinh" if known > 0 else "arccosh", (scaled,))
-        result = result if (side if known > 0 else sign) > 0 else elementwise("negative", (result,))
-        return spread(result if c == 1.0 else result + math.log(c), node.shape)
-    return None
-
-
-def _root_of_square_and_number(root: Node, x: Node) -> float | None:
-    """Return c with ``root = sqrt(x**2 + c)``, where that is a number other than 0."""
-    if root.op == "hypot":
-        for base, other in (root.args, root.args[::-1]):
-            c = scalar_constant(other)
-            if base is x and c:
-                return c * c
-        return None
-    inside = peel(root.args[0]) if root.is_root or (root.is_power and is_number(root.args[1], 0.5)) else None
-    parts, whole = terms_of(inside, 2, look=peel) if inside is not None else ([], False)
-    if not whole or len(parts) != 2:
-        return None
-    square = _squared(x)
-    for (sign, part), (side, number) in (parts, parts[::-1]):
-        c = scalar_constant(number)
-        if c and math.isfinite(c) and sign > 0 and _is_multiple(as_monomial(part), square, 1.0):
-            return side * c
-    return None
-
-
-@rule("maximum minimum", "maximum(x, -x), minimum(x, -x)", "abs(x), -abs(x)", "form", inside="negative")
-def _size_as_extremum(node: Node) -> Node | None:
-    """Write the larger of a number and its negative as its size, whose square has a second derivative."""
-    a, b = node.args
-    if not (a.is_negation and a.args[0] is b) and not (b.is_negation and b.args[0] is a):
-        return None
-    size = elementwise("abs", (b if a.is_negation else a,))
-    return size if node.op == "maximum" else elementwise("negative", (size,))

@@ -26,7 +26,7 @@ from ..row_streams import RowStream, open_rows
 from ..terminal import say
 from .options import split_pair
 from .summary import summarise
-from .write_files import column_names, write_arrays
+from .write_files import write_arrays, write_rows
 
 __all__ = ["check_streamed", "open_streams", "run_streamed"]
 
@@ -207,10 +207,7 @@ def _npy_writer(stream: IO[bytes]) -> Iterator[Add]:
 @contextmanager
 def _csv_writer(stream: IO[bytes]) -> Iterator[Add]:
     def add(results: Mapping[str, Numbers]) -> None:
-        ((name, array),) = results.items()
-        if not stream.tell():
-            stream.write(column_names(name, array))
-        np.savetxt(stream, array, fmt="%.17g", delimiter=",")
+        write_rows(stream, results)
 
     yield add
 

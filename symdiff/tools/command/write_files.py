@@ -22,7 +22,7 @@ from ...ground.files import check_writable, replace_file
 from ..parquet import parquet_writer
 from ..read_files import SUFFIXES
 
-__all__ = ["check_target", "column_names", "write_arrays"]
+__all__ = ["check_target", "column_names", "write_arrays", "write_rows"]
 
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -49,8 +49,8 @@ def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)
     told = f"--out {path}"
     if kind in (".csv", ".parquet") and max(axes) > 2:
         raise DataError(f"{told}: a {kind} file holds two axes, the result has {max(axes)}; expected .npy or .npz")
-    if len(axes) > 1 and kind not in (".npz", ".parquet"):
-        raise DataError(f"{told}: {len(axes)} arrays for a {kind} file; expected a name ending in .npz or .parquet")
+    if len(axes) > 1 and kind == ".npy":
+        raise DataError(f"{told}: {len(axes)} arrays for a .npy file; expected a name ending in .npz, .csv or .parquet")
     check_writable(path)
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
@@ -65,7 +65,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
     path : Path
         Replaced if it exists. Until all is written, it is as it was.
     arrays : mapping of str to ndarray
-        One; for .npz and .parquet, one or more.
+        One; for .npz, .csv and .parquet, one or more. Those of a table have as many rows.
 
     Returns
     -------
@@ -92,21 +92,41 @@ def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:
         elif kind == ".npy":
             np.save(stream, first, allow_pickle=False)
         else:
-            stream.write(column_names(next(iter(arrays)), first))
-            np.savetxt(stream, np.atleast_1d(first), fmt="%.17g", delimiter=",")
+            write_rows(stream, arrays)
 
     return replace_file(path, fill)
 
 
-def column_names(name: str, array: Numbers) -> bytes:
-    r"""Return the first line of a .csv file: the result's name, or that of each column.
+def write_rows(stream: IO[bytes], arrays: Mapping[str, Numbers]) -> None:
+    """Write the rows of results side by side, below a line of names where the file is empty.
+
+    Raises
+    ------
+    DataError
+        If one has more rows than another.
+    """
+    counts = {name: array.shape[:1] for name, array in arrays.items()}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name} has {count[0] if count else 'no'} rows" for name, count in counts.items())
+        raise DataError(f"results of one .csv file: {told}; expected as many, or a name ending in .npz")
+    if not stream.tell():
+        stream.write(column_names(arrays))
+    np.savetxt(stream, np.column_stack([np.atleast_1d(one) for one in arrays.values()]), fmt="%.17g", delimiter=",")
+
+
+def column_names(arrays: Mapping[str, Numbers]) -> bytes:
+    r"""Return the first line of a .csv file: the name of each result, or of each of its columns.
 
     Examples
     --------
-    >>> column_names("x", np.ones((5, 3)))
-    b'x[0],x[1],x[2]\n'
+    >>> column_names({"x": np.ones((5, 3)), "y": np.ones(5)})
+    b'x[0],x[1],x[2],y\n'
     """
-    columns = [name] if array.ndim < 2 else [f"{name}[{column}]" for column in range(array.shape[1])]
+    columns = [
+        column
+        for name, array in arrays.items()
+        for column in ([name] if array.ndim < 2 else [f"{name}[{k}]" for k in range(array.shape[1])])
+    ]
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(columns)
     return line.getvalue().encode()

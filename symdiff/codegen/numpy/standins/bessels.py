@@ -22,6 +22,8 @@ __all__ = [
     "k_moment",
     "kve",
     "spherical_jn",
+    "y0",
+    "y1",
 ]
 
 
@@ -189,6 +191,24 @@ def k1(x: Any) -> Any:
     return each(k1_of_number, x)
 
 
+def hankel(order: int, a: float) -> tuple[float, float, float, float]:
+    """Return the sums of Hankel's expansion, DLMF 10.17.3, and the cosine and sine of its phase times the root of 2."""
+    even, odd, term, mu = 0.0, 0.0, 1.0, 4.0 * order
+    for k in range(40):
+        sign = -1.0 if k % 4 > 1 else 1.0
+        if k % 2:
+            odd += sign * term
+        else:
+            even += sign * term
+        step = (mu - (2.0 * k + 1.0) ** 2) / (8.0 * (k + 1.0) * a)
+        if abs(step) >= 1.0 or abs(term) < 1e-19:
+            break
+        term *= step
+    c, s = math.cos(a), math.sin(a)
+    cosine, sine = (s - c, -(s + c)) if order else (c + s, s - c)
+    return even, odd, cosine, sine
+
+
 def j_of_order(order: int, x: float) -> float:
     """Return J_n(x) for n of 0 or 1; beside its zeros the error is an absolute one."""
     a = abs(x)
@@ -208,20 +228,7 @@ def j_of_order(order: int, x: float) -> float:
             math.cos(order * t - a * math.sin(t)) for t in [math.pi * (k + 0.5) / many for k in range(many)]
         )
         return math.copysign(1.0, x) ** order * total / many
-    # Hankel's expansion, DLMF 10.17.3
-    even, odd, term, mu = 0.0, 0.0, 1.0, 4.0 * order
-    for k in range(40):
-        sign = -1.0 if k % 4 > 1 else 1.0
-        if k % 2:
-            odd += sign * term
-        else:
-            even += sign * term
-        step = (mu - (2.0 * k + 1.0) ** 2) / (8.0 * (k + 1.0) * a)
-        if abs(step) >= 1.0 or abs(term) < 1e-19:
-            break
-        term *= step
-    c, s = math.cos(a), math.sin(a)
-    cosine, sine = (s - c, -(s + c)) if order else (c + s, s - c)  # of the phase, times the root of 2
+    even, odd, cosine, sine = hankel(order, a)
     value = (cosine * even - sine * odd) * 0.5641895835477563 / math.sqrt(a)
     return math.copysign(1.0, x) ** order * value
 
@@ -286,3 +293,61 @@ def spherical_jn_of_number(order: float, x: float) -> float:
 def spherical_jn(order: Any, x: Any) -> Any:
     """Return a spherical Bessel function."""
     return each(spherical_jn_of_number, order, x)
+
+
+def y_of_order(order: int, x: float) -> float:
+    """Return Y_n(x) for n of 0 or 1; beside its zeros the error is an absolute one."""
+    if math.isnan(x) or x < 0:
+        return math.nan
+    if x == 0:
+        return -math.inf
+    if x == math.inf:
+        return 0.0
+    logarithm = math.log(x) - 0.6931471805599453 + 0.5772156649015329
+    if x < 3.0:  # DLMF 10.8.1, 10.8.2
+        term, total, harmonic = (0.5 * x if order else 1.0), 0.0, 0.0
+        for k in range(25):
+            total += term * (2.0 * (logarithm - harmonic) - (1.0 / (k + 1.0) if order else 0.0))
+            harmonic += 1.0 / (k + 1.0)
+            term *= -0.25 * x * x / ((k + 1.0) * (k + 1.0 + order))
+        return (total - (2.0 / x if order else 0.0)) / math.pi
+    if x < 30.0:  # J_k by its recurrence downward, and Neumann's series, DLMF 10.8.3, Abramowitz and Stegun 9.1.88
+        before, here, first, scale, rest = 0.0, 1e-280, 0.0, 0.0, 0.0
+        for k in range(2 * (int(0.5 * x) + 30), 0, -1):
+            sign = -1.0 if (k // 2) % 2 else 1.0
+            if k % 2 == 0:
+                scale += 2.0 * here
+                rest += 0.0 if order else sign * here / (0.5 * k)
+            elif order and k > 1:
+                half = k // 2
+                rest += sign * here * k / (half * (half + 1.0))
+            first = here
+            before, here = here, 2.0 * k / x * here - before
+        scale += here
+        if order:
+            value = (2.0 / math.pi) * ((logarithm - 1.0) * first - rest) - (2.0 / math.pi) / x * here
+        else:
+            value = (2.0 / math.pi) * (logarithm * here - 2.0 * rest)
+        return value / scale
+    even, odd, cosine, sine = hankel(order, x)
+    return (sine * even + cosine * odd) * 0.5641895835477563 / math.sqrt(x)
+
+
+def y0_of_number(x: float) -> float:
+    """Return Y_0(x)."""
+    return y_of_order(0, x)
+
+
+def y0(x: Any) -> Any:
+    """Return the Bessel function Y_0."""
+    return each(y0_of_number, x)
+
+
+def y1_of_number(x: float) -> float:
+    """Return Y_1(x)."""
+    return y_of_order(1, x)
+
+
+def y1(x: Any) -> Any:
+    """Return the Bessel function Y_1."""
+    return each(y1_of_number, x)
