@@ -195,7 +195,7 @@ REFUSED: Mapping[str, str] = {
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
     "hyperu": "there is no rule for it; write custom(f, jvp=...) with its derivative",
-    "sph_harm_y": "it is complex; its parts are sph_harm_y_real(n, m, theta, phi) and sph_harm_y_imag(n, m, theta, phi)",
+    "sph_harm_y": "it is complex; its parts are sph_harm_y_real(n, m, theta, phi) and sph_harm_y_imag of the same",
     "wofz": "it is complex; its parts at x + iy are wofz_real(0, x, y) and wofz_imag(0, x, y), of complex arrays it is "
             "scipy.special.wofz(z)",
     "array": "it stands for a constant too long to print; give the constant as an input",
