@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
-from symdiff.densities.table import DISTRIBUTIONS
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -17,6 +16,7 @@ from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partia
 from symdiff.ground.advice import REFUSED
 from symdiff.printing import text
 from symdiff.simplify import RULES, simplify
+from symdiff.stats.table import DISTRIBUTIONS
 from symdiff.xp import ABSENT, CHAPTERS, linalg
 
 PAGE = Path(__file__).with_name("functions.md")
@@ -112,15 +112,17 @@ FORMS = (
     ("functions of two arguments over one, `arctan2(x, 1) / x`", "at 0", "`arctan(x) / x`"),
     ("roots of what vanishes, `sqrt(log(1 + exp(x)))`", "below -700", "`exp(x / 2)`"),
     ("exponentials that cancel, `log(sinh(x) + cosh(x))`", "overflow", "`x`"),
-    ("densities at infinity, `gamma.logpdf(inf, 1)`, `logistic.logpdf(-inf)`", "at infinity", "a finite place"),
+    ("densities at infinity, `gamma.logpdf(inf, 1)`, slopes of `gammainc(a, inf)`", "at infinity", "a finite place"),
+    ("second slopes of `betainc(a, b, x)`", "x = 0, x = 1", "the product that its slope is"),
     ("`nbinom` of counts above 1e8, `vonmises` of kappa above 1e8", "digits", "`poisson`, `norm`"),
+    ("`log(1 + tanh(x)) / tanh(x)`, `(sqrt(1 + tanh(x)) - 1) / x`", "near 0", "the first terms of its series"),
+    ("differences over logarithms, `(a - b) / log(a / b)`", "a near b", "`(a - b) / log1p((a - b) / b)`"),
     ("two roots, `(sqrt(1 + x) - sqrt(1 - x)) / x`", "near 0", "each less 1, over x"),
     ("powers that are not whole, `((1 + x)**1.5 - 1) / x`", "near 0", "`expm1(1.5 * log1p(x)) / x`"),
-    ("powers of small exponents, `(x**t - 1) / t`", "t near 0", "`expm1(t * log(x)) / t`"),
     ("slopes of `cosh(k*x) / cosh(k)`", "near 0, digits beyond 1e-16", "`sinh` in the slope"),
     ("three exponentials, `(exp(x) + exp(2*x) - 2) / x`", "near 0", "each less 1, over x"),
     ("rotations by rows of one array, `sin(r) * w / r` with `r = norm(w, axis=1)`", "at 0", "a batch of vectors"),
-    ("other functions over what they vanish with, `jv(3, x) / x**3`, `si(x) / x`", "near 0, slopes", "its series"),
+    ("others over what they vanish with, `jv(3, x) / x**3`, `fresnels(x) / x**3`", "near 0, slopes", "its series"),
     ("`log(expm1(x) + y)`, and other sums of expm1 and what is no number", "above 709", "`softplus(x)` and a rest"),
     ("sums of hyperbolic functions of different arguments, `log(cosh(x) + cosh(2*x))`", "near 0, slopes", "a product"),
     ("slopes of `logsumexp` of formulas of one number, twice", "where one share is 1", "the differences of exponents"),
@@ -130,6 +132,9 @@ FORMS = (
     ("projectors by eigenvectors, `V[:, :2] @ V[:, :2].T`", "equal eigenvalues among them, slopes",
      "`funm(A, x -> where(x < c, 1, 0))`"),
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
+    ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
+    ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),
+    ("a written 0 within a length, `norm(maximum(x, 0) + 0*x)`", "second slopes where it is 0", "no 0"),
 )
 
 

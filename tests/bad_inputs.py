@@ -112,7 +112,6 @@ MISTAKES = [
     ("softmax(X @ x", "ParseError", "never closed"),
     ("{1: 2}", "ParseError", "no meaning"),
     ("None", "ParseError", "found None"),
-    ("True", "ParseError", "found True"),
     ("...", "ParseError", "found '...'"),
     ("x + None", "ParseError", "found None"),
     ("x[0.5]", "ParseError", "found 0.5"),

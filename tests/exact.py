@@ -307,6 +307,19 @@ def stdtrit(df: Any, p: Any) -> Any:
     return solved(lambda t: stdtr(df, t), slope, special.stdtrit(float(df), float(p)), p)
 
 
+def power_remainder(n: Any, x: Any, t: Any) -> Any:
+    """Return a derivative of (x**t - 1) / t by t, by the power series in t or Leibniz's rule."""
+    n, step = int(n), mpmath.log(x)
+    if abs(t * step) < 1:
+        terms = (step ** (k + n + 1) * mpmath.mpf(t) ** k / (mpmath.factorial(k) * (k + n + 1)) for k in range(150))
+        return mpmath.fsum(terms)
+    parts = (
+        mpmath.binomial(n, k) * (-1) ** k * mpmath.factorial(k) / t ** (k + 1) * (x**t * step ** (n - k) - (k == n))
+        for k in range(n + 1)
+    )
+    return mpmath.fsum(parts)
+
+
 #: Scalar functions by the names of the table, in mpmath's words.
 SCALARS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
@@ -315,6 +328,10 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "divide": lambda x, y: x / y,
     "power": power,
     "power_log": lambda n, x, y: mpmath.mpf(0) if x == 0 and y > 0 else power(x, y) * mpmath.log(x) ** n,
+    "power_remainder": power_remainder,
+    "pseudo_huber_loss": lambda d, r: d * (mpmath.hypot(d, r) - d),
+    "pseudo_huber_force": lambda d, r: d * r / mpmath.hypot(d, r),
+    "pseudo_huber_slope": lambda d, r: (mpmath.hypot(d, r) - d) ** 2 / mpmath.hypot(d, r),
     "negative": lambda x: -x,
     "sqrt": mpmath.sqrt,
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
@@ -557,6 +574,20 @@ def eigen(a: Exact) -> tuple[Exact, Exact]:
     return np.array(list(values), dtype=object), v * np.sign((v * near).sum(axis=0).astype(float))
 
 
+def exponential(args: Sequence[Exact], shape: tuple[int, ...]) -> Exact:
+    """mpmath's exponential of each matrix; its derivative by the corner of that of [[A, E], [0, A]]."""
+    result, n = exact(np.zeros(shape)), shape[-1]
+    for own in np.ndindex(*shape[:-2]):
+        a, *direction = (np.broadcast_to(x, (*shape[:-2], n, n))[own] for x in args)
+        whole = mpmath.zeros(n * len(args))
+        for k in range(len(args)):
+            whole[k * n : (k + 1) * n, k * n : (k + 1) * n] = mpmath.matrix(a.tolist())
+        for e in direction:
+            whole[:n, n:] = mpmath.matrix(e.tolist())
+        result[own] = np.array(mpmath.expm(whole, method="taylor").tolist(), dtype=object)[:n, -n:]
+    return result
+
+
 def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exact:
     """The sum over all chains of eigenvalues, each weighted by a quotient of differences, points being apart."""
     count = node.payload.parameters
@@ -661,6 +692,12 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
         return spectral(node, args, sizes)
+    if op == "pinv":
+        (a,) = args
+        turned = a.swapaxes(-1, -2)
+        return _stacked(MATRICES["solve"], node, [turned @ a, turned], shape)
+    if op == "expm":
+        return exponential(args, shape)
     if op == "constant":
         return exact(node.value)
     if op == "size":

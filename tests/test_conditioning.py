@@ -6,7 +6,7 @@ The reference is elimination in 60 digits. NumPy's error is that of the closed f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
+from bench import conditions
+from bench.conditions import FAMILIES, WIDE, exact, regular
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering import unroll
 
@@ -27,76 +29,16 @@ def count(n: int) -> int:
     return 12 if n <= 12 else 2 if n <= 20 else 1
 
 
-def orthogonal(g: np.random.Generator, n: int) -> Any:
-    return np.linalg.qr(g.normal(size=(n, n)))[0]
-
-
-def values(g: np.random.Generator, s: Any) -> Any:
-    """Return a matrix with these singular values."""
-    return orthogonal(g, len(s)) * s @ orthogonal(g, len(s))
-
-
-def regular(g: np.random.Generator, n: int) -> Any:
-    return values(g, g.uniform(0.5, 2.0, n))
-
-
-def nearly_dependent(g: np.random.Generator, n: int, c: float) -> Any:
-    a = g.normal(size=(n, n))
-    a[-1] = a[:-1].sum(axis=0) + c * g.normal(size=n)
-    return a
-
-
-def powers(g: np.random.Generator, n: int, c: float) -> Any:
-    return 10.0 ** g.uniform(np.log10(c) / 2, -np.log10(c) / 2, n)
-
-
-#: Takes a generator, the size, and the inverse of a condition.
-FAMILIES: dict[str, Callable[[np.random.Generator, int, float], Any]] = {
-    "singular values": lambda g, n, c: values(g, c ** np.linspace(0, 1, n)),
-    "one large": lambda g, n, c: values(g, np.where(np.arange(n), c, 1.0)),
-    "one small": lambda g, n, c: values(g, np.where(np.arange(n), 1.0, c)),
-    "rows": lambda g, n, c: regular(g, n) * powers(g, n, c)[:, None],
-    "columns": lambda g, n, c: regular(g, n) * powers(g, n, c),
-    "ones": lambda g, n, c: np.ones((n, n)) + c * np.diag(np.arange(1.0, n + 1)),
-    "Hilbert": lambda g, n, c: 1 / (np.arange(n)[:, None] + np.arange(n) + g.uniform(0.5, 1.5)),
-    "Vandermonde": lambda g, n, c: np.vander(np.linspace(0.5, 1.5, n) + g.uniform(0, 0.2, n)),
-    "permuted": lambda g, n, c: values(g, c ** np.linspace(0, 1, n))[g.permutation(n)],
-    "small pivot": nearly_dependent,
-    "large numbers": lambda g, n, c: values(g, np.geomspace(1, 1e-3, n)) / c**10,
-    "small numbers": lambda g, n, c: values(g, np.geomspace(1, 1e-3, n)) * c**10,
-}
-
-
 def matrices(n: int, dtype: Any) -> Iterator[tuple[str, Any]]:
     """Yield stacks of matrices; the inverse of their condition goes down to what the dtype can tell."""
     digits = 14 if dtype is np.float64 else 6
     for k, (name, family) in enumerate(FAMILIES.items()):
-        if dtype is np.float32 and name.endswith("numbers"):
+        if dtype is np.float32 and name in WIDE:
             continue  # c ** 10 is beyond it
         if n > 20 and k % 3:
             continue  # 60 digits take seconds
         g = np.random.default_rng([n, k])
         yield name, np.array([family(g, n, 10.0 ** g.uniform(-digits, -digits / 4)) for _ in range(count(n))], dtype)
-
-
-def exact(a: Any) -> tuple[Any, Any]:
-    """Return the inverse and the determinant in 60 digits."""
-    n = len(a)
-    rows = [[mpmath.mpf(float(x)) for x in row] + [mpmath.mpf(i == j) for j in range(n)] for i, row in enumerate(a)]
-    det = mpmath.mpf(1)
-    for k in range(n):
-        p = max(range(k, n), key=lambda i: abs(rows[i][k]))
-        if p != k:
-            rows[k], rows[p] = rows[p], rows[k]
-            det = -det
-        pivot = rows[k][k]
-        det *= pivot
-        rows[k] = [x / pivot for x in rows[k]]
-        for i in range(n):
-            if i != k:
-                factor = rows[i][k]
-                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
-    return np.array([row[n:] for row in rows]), det
 
 
 def closed(inverse: Any, det: Any, logdet: Any, solution: Any, c: Any, second: bool) -> dict[str, Any]:
@@ -216,6 +158,28 @@ def compare(n: int, dtype: Any, backend: str) -> None:
             ours = max(error(got[name][k], want[name], dtype) for k, (want, _) in enumerate(pairs))
             theirs = max(error(numpy[name], want[name], dtype) for want, numpy in pairs)
             assert ours <= 10 * max(theirs, floor) + 4 * eps, f"{name} of {family}: {ours:.1e}, NumPy {theirs:.1e}"
+
+
+# ---------------------------------------------------------------------------- the sweep of python -m bench.conditions
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(2, "float64"), (3, "float32"), (5, "float64"), (7, "float32")])
+def test_a_short_sweep(n: int, dtype: str) -> None:
+    backends = (*BACKENDS, "auto") if n < 5 else ("interpreter", "numpy")
+    errors, misses = conditions.sweep(n, dtype, backends, 24, 0)
+    assert not misses
+    assert all(errors["NumPy", name] > 0 for name in conditions.NAMES)
+    assert not conditions.singular(n, dtype, backends, 1, 0)[1]
+
+
+def test_what_misses_a_bar_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--sizes", "2", "--count", "4", "--dtype", "float64", "--backend", "interpreter", "--ranks", "1"]
+    assert conditions.main(arguments) == 0
+    assert "every error is at most 10 times NumPy's" in capsys.readouterr().out
+    monkeypatch.setattr(conditions, "exact", lambda a: (np.array(np.linalg.inv(a) * 1.01, object), mpmath.mpf(1)))
+    monkeypatch.setattr(conditions, "of_numpy", conditions.right)
+    assert conditions.main(arguments) == 1
+    assert "MISSED: inv, n = 2, float64, interpreter: off by" in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------------------- the same in numbers anybody can check

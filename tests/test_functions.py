@@ -168,6 +168,10 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
         *((1e-300, 1.5), (1e-300, 2.0), (1e-160, 2.5), (1e300, 1.5), (1e160, 2.0), (1e-160, -1.5), (1e100, -3.0)),
     ],
     "power_log": [(n, x, y) for n in (1.0, 2.0) for x in (1e-60, 0.3, 7.0, 1e80) for y in (-0.5, 0.0, 1.5)],
+    "pseudo_huber_loss": [(d, r) for d in (0.5, 3.0, 1e8) for r in (-50.0, -0.7, 0.0, 1e-9, 3.0)],
+    "pseudo_huber_force": [(d, r) for d in (0.5, 3.0, 1e8) for r in (-50.0, -0.7, 1e-9, 3.0)],
+    "pseudo_huber_slope": [(d, r) for d in (0.5, 3.0) for r in (-0.7, 1e-9, 3.0)],
+    "power_remainder": [(0.0, x, t) for x in (1e-60, 0.3, 1.1, 1e80) for t in (-1.5, -1e-3, 0.0, 1e-9, 0.4, 2.0)],
     "arctan2": [
         *((1.0, 1.0), (1.0, -1.0), (-1.0, -2.0), (1e-8, 3.0), (1e-8, -3.0), (3.0, 0.0), (0.0, 2.0), (-2.0, 1e-300)),
         *((1e30, 2e30), (1e-30, 2e-30), (-5e20, 3e21), *LENGTHS),
@@ -258,6 +262,7 @@ def points(name: str) -> list[tuple[float, ...]]:
     rng = np.random.default_rng(sum(map(ord, name)))
     count = 3 if row.orders or row.library or row.special else 6  # many digits of these take long
     drawn = [tuple(low if low == high else rng.uniform(low, high) for low, high in row.domain) for _ in range(count)]
+    assert name in POINTS or name in PAIRS, f"no arguments for {name}: add a line to POINTS, or to PAIRS for several"
     given = PAIRS[name] if row.arity > 1 else [(x,) for x in POINTS[name]]
     return [tuple(map(float, p)) for p in (*drawn, *given)]
 

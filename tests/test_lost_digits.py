@@ -226,3 +226,39 @@ def test_roots_of_two_numbers_below_zero(name: str, form: str, p: float, x: floa
     for order in (0, 1, 2):
         text = form.format(f=f"{name}(x)", p=p)
         agrees(text, lambda x, y: base(x, y) ** p, {"x": sign * x, "y": sign * y}, "x", order)
+
+
+# ---------------------------------------------------------------------------- powers of small exponents
+
+POWERS: list[tuple[str, str, Callable[..., Any]]] = [
+    ("(x**t - 1)/t", "t", lambda x, t: (x**t - 1) / t),
+    ("(1 - x**(-2*t))/t", "t", lambda x, t: (1 - x ** (-2 * t)) / t),
+    ("3*y*(x**t - 1)/(2*t)", "t", lambda x, y, t: 3 * y * (x**t - 1) / (2 * t)),
+    ("(x**(1 - g) - 1)/(1 - g)", "g", lambda x, g: (x ** (1 - g) - 1) / (1 - g)),
+    ("(sinh(x)**(t*y) - 1)/t", "t", lambda x, y, t: (mp.sinh(x) ** (t * y) - 1) / t),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "function"), POWERS, ids=[text for text, _, _ in POWERS])
+@pytest.mark.parametrize("small", [1e-60, 1e-12, -1e-6, 1e-3, 0.3, 2.0])
+def test_powers_of_small_exponents(text: str, name: str, function: Callable[..., Any], small: float) -> None:
+    for x in (2.5, 0.02):
+        at = {"x": x, "y": 0.7, name: small if name == "t" else 1.0 - small}
+        at = {key: value for key, value in at.items() if key in text.replace("sinh", "")}
+        for by, order in ((name, 0), (name, 1), (name, 2), ("x", 1), ("x", 2)):
+            agrees(text, function, at if at.get("g") != 1.0 else at | {"g": 1.0 + 1e-16 * 3}, by, order)
+
+
+def test_powers_of_small_exponents_are_as_written_elsewhere() -> None:
+    kernel = sd.compile("(x**t - 1)/t")
+    assert kernel(x=-2.0, t=2.0) == 1.5
+    assert kernel(x=0.0, t=2.0) == -0.5
+    assert kernel(x=3.0, t=0.0) == pytest.approx(np.log(3.0), rel=1e-15)
+    assert np.isnan(kernel(x=-2.0, t=0.5))
+    assert str(sd.gradient("(x**t - 1)/t", "x")) == "x ** (t - 1)"
+
+
+@pytest.mark.parametrize(("delta", "r"), [(1e8, 1.0), (1.0, 1e8), (3.0, 1e-9), (2.0, 0.0), (1e30, -1e20)])
+def test_pseudo_huber_far_out(delta: float, r: float) -> None:
+    for by, order in (("d", 0), ("d", 1), ("d", 2), ("r", 1), ("r", 2)):
+        agrees("pseudo_huber(d, r)", lambda d, r: d * (mp.hypot(d, r) - d), {"d": delta, "r": r}, by, order)

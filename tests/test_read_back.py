@@ -80,3 +80,9 @@ def test_what_is_shown_is_the_same_derivative(seed: int) -> None:
         with np.errstate(all="ignore"):
             want, got = evaluate([derivative.node, again], point, inputs)
         np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("text", ["True", "False", "array_equal(5, x)", "any(zeros(2) > 1)", "inf > 1"])
+def test_a_condition_that_is_decided_is_a_formula(text: str) -> None:
+    shown = str(read_formula(text, {"x": "n"}).value)
+    assert str(read_formula(shown).value) == shown

@@ -187,3 +187,66 @@ def test_random_quotients_near_zero(f: str, g: str, c: str, inverse: bool) -> No
     assert np.isfinite(close).all(), text
     np.testing.assert_allclose(close[1], close[0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(close[2], close[0], rtol=1e-7, atol=1e-7)
+
+
+# ---------------------------------------------------------------------------- the same of formulas that vanish
+
+#: Quotients of u, and what they are in many digits.
+OUTER: dict[str, Callable[[Any], Any]] = {
+    "sin(u)/u": lambda u: mpmath.sin(u) / u,
+    "(u - sin(u))/u**3": lambda u: (u - mpmath.sin(u)) / u**3,
+    "(1 - cos(u))/u**2": lambda u: (1 - mpmath.cos(u)) / u**2,
+    "(exp(u) - 1)/u": lambda u: mpmath.expm1(u) / u,
+    "(exp(u) - 1 - u)/u**2": lambda u: (mpmath.exp(u) - 1 - u) / u**2,
+    "(exp(u) - 1 - u - u**2/2)/u**3": lambda u: (mpmath.exp(u) - 1 - u - u * u / 2) / u**3,
+    "log(1 + u)/u": lambda u: mpmath.log1p(u) / u,
+    "(log(1 + u) - u)/u**2": lambda u: (mpmath.log1p(u) - u) / u**2,
+    "(tanh(u) - u)/u**3": lambda u: (mpmath.tanh(u) - u) / u**3,
+    "arctan(u)/u": lambda u: mpmath.atan(u) / u,
+    "dawsn(u)/u": lambda u: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-u * u) * mpmath.erfi(u) / u,
+    "(si(u) - u)/u**3": lambda u: (mpmath.si(u) - u) / u**3,
+    "u/(exp(u) - 1)": lambda u: u / mpmath.expm1(u),
+    "(u*cos(u) - sin(u))/u**3": lambda u: (u * mpmath.cos(u) - mpmath.sin(u)) / u**3,
+    "(sqrt(1 + u) - 1)/u": lambda u: (mpmath.sqrt(1 + u) - 1) / u,
+    "u/sinh(u)": lambda u: u / mpmath.sinh(u),
+}
+#: Formulas that vanish, where they do, and what they are in many digits.
+INNER: dict[str, tuple[float, Callable[[Any], Any]]] = {
+    "tanh(x)": (0.0, mpmath.tanh),
+    "sin(x)": (0.0, mpmath.sin),
+    "(x*x + x)": (-1.0, lambda x: x * x + x),
+    "(x - 1)": (1.0, lambda x: x - 1),
+    "(1 - 2*x)": (0.5, lambda x: 1 - 2 * x),
+    "log(x)": (1.0, mpmath.log),
+    "(exp(x) - 1)": (0.0, mpmath.expm1),
+    "arctan(x)": (0.0, mpmath.atan),
+    "(x*cos(x))": (0.0, lambda x: x * mpmath.cos(x)),
+    "(x**2)": (0.0, lambda x: x * x),
+    "(x - sin(x))": (0.0, lambda x: x - mpmath.sin(x)),
+    "(x/(1 + x))": (0.0, lambda x: x / (1 + x)),
+    "sinh(x)": (0.0, mpmath.sinh),
+}
+#: log(1 + tanh(x)) is log(2 sigmoid(2 x)), which has its digits far out.
+REMAIN = {(outer, "tanh(x)") for outer in OUTER if "log" in outer or "sqrt" in outer}
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_quotients_of_formulas_that_vanish(inner: str) -> None:
+    zero, u = INNER[inner]
+    at = zero + np.array([0.0, 1e-9, -1e-6, 1e-4, -1e-3])
+    rng = np.random.default_rng(len(inner))
+    for outer in rng.choice(sorted(OUTER), 7, replace=False):
+        if (outer, inner) in REMAIN:
+            continue
+        text = outer.replace("exp(u", "EXP(u").replace("u", inner).replace("EXP(", "exp(")
+        kernel = sd.compile([text, f"derivative({text}, x)", f"derivative({text}, x, 2)"], x=(), backend="interpreter")
+        got = kernel(at)
+        with mpmath.workdps(500):
+            step = mpmath.mpf(10) ** -30
+            for k, x in enumerate(at):
+                middle = mpmath.mpf(float(x)) + (step / 7 if x == zero else 0)
+                below, here, above = (OUTER[outer](u(middle + i * step)) for i in (-1, 0, 1))
+                want = [here, (above - below) / (2 * step), (above - 2 * here + below) / step**2]
+                for order, right in enumerate(want):
+                    off = abs(float(got[order][k]) - right) / max(abs(right), 1e-3 * max(1, abs(here)))
+                    assert off < 1e-10, f"{text}, derivative {order} at {x}: {got[order][k]}, right {float(right)}"

@@ -159,6 +159,36 @@ def test_the_larger_of_a_number_and_its_negative_is_its_size(formula: str, right
     assert sd.compile(sd.gradient(formula, "x"))(0.0) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("formula", "right"),
+    [
+        ("abs(x)*abs(3*x)", 6.0),
+        ("abs(-2*x)*cos(x)*abs(x)", 4.0),
+        ("abs(sinh(x))*abs(arctan(x))", 2.0),
+        ("sin(abs(2*x))*abs(x/3)", 4 / 3),
+        ("exp(-abs(tanh(x)))*(1 + abs(expm1(x)))*(1 + x**2)", 1.0),  # 2 on the right, 0 on the left
+        ("abs(x - 0)*abs(0 - x)", 2.0),
+    ],
+)
+def test_sizes_that_vanish_together(formula: str, right: float) -> None:
+    twice = sd.compile(sd.hessian(formula, "x"))
+    assert twice(0.0) == pytest.approx(right)
+    assert 0.5 * (twice(1e-8) + twice(-1e-8)) == pytest.approx(right, rel=1e-6)
+
+
+@pytest.mark.parametrize("length", ["norm([x, 2*x])", "norm([1, 2]*x)", "hypot(x, -2*x)", "sqrt(x**2 + 4*x**2)"])
+@pytest.mark.parametrize(
+    ("outer", "right"), [("{}*sinh(x)", 0.0), ("cos({})", -5.0), ("({})**2", 10.0), ("{}*abs(x)", 2 * 5**0.5)]
+)
+def test_lengths_of_one_number(length: str, outer: str, right: float) -> None:
+    formula = outer.format(length)
+    assert sd.compile(sd.hessian(formula, "x"))(0.0) == pytest.approx(right, abs=1e-15)
+    value = sd.compile(formula)
+    slope = sd.compile(sd.gradient(formula, "x"))
+    for x in (-0.7, 1.3):
+        assert slope(x) == pytest.approx((value(x + 1e-6) - value(x - 1e-6)) / 2e-6, rel=1e-8)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sign_that_was_written_is_a_number(seed: int) -> None:
     rng = random.Random(seed)

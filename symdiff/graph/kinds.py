@@ -65,7 +65,7 @@ PREDICATES = {
 }
 
 #: Operations that inlining replaces by what they are made of: no stage after it meets them.
-INLINED = ("named", "stop_gradient", "custom", "spectral")
+INLINED = ("named", "stop_gradient", "custom", "spectral", "expm", "pinv")
 
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.
@@ -101,6 +101,7 @@ _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
     **dict.fromkeys(("arctan", "arcsin", "arcsinh", "arctanh"), (1, 3)),
     **{"erf": (1,), "j1": (1,), "i1": (1,), "tan": (1, 3), "tanh": (1, 3)},
+    **{"dawsn": (1, 3), "si": (1, 3)},
 }
 _REMAINDERS = [f"{name}_remainder_{order}" for name, orders in _ORDERS.items() for order in orders]
 _REMAINDERS += ["bernoulli_quotient", "csch_quotient"]
@@ -120,7 +121,7 @@ _OPERATIONS = {
     EXPONENTIAL: [*_SHAPES, "csch_quotient_of_square"],
     VANISHING: [
         *("sin", "cos", "tan", "tanh", "arcsin", "arctan", "arcsinh", "arctanh", "erf", "log1p", "sqrt"),
-        *("hypot", "power", "exp2", "j1", "i1"),
+        *("hypot", "power", "exp2", "j1", "i1", "dawsn", "si"),
         *(*_SHAPES, *_REMAINDERS, *_OF_SQUARES),
     ],
     INVERSE: [

@@ -21,7 +21,7 @@ SHORT = 40
 WORTH = 14
 #: Nesting and characters beyond which a piece becomes a definition though it occurs once.
 DEEP, LONG = 40, 400
-#: Characters beyond which a piece that holds the letter of a sum becomes a definition, which is not read again.
+#: Characters from which a piece with the letter of a sum or a function becomes a definition, which is not read again.
 FAR = 10_000
 #: Terms that a part of a kind with a letter must have to be defined in a short formula.
 NAMED = 4
@@ -131,7 +131,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
         letter = _letter(term) if derived and weight[own] >= NAMED else ""
         worth = shared or (several and letter != "")
         needed = size > FAR if own in bound else worth or depth[own] >= DEEP or size > LONG
-        if term.args and own not in last and needed:
+        if term.args and own not in last and term.kind not in ("mapping", "option") and needed:
             name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
@@ -141,19 +141,22 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
 
 
 def _bound(order: Sequence[Term]) -> set[int]:
-    """Return the terms that hold the letter of a sum around them, which a definition before it would not know."""
-    letters = {term.data[0].data for term in order if term.kind == "series"}
+    """Return the terms that hold a letter of a function or a sum around them, which no definition before it knows."""
+    letters = {_letter_of(term) for term in order} - {None}
     holds: dict[int, frozenset[str]] = {}
     if not letters:
         return set()
     for term in order:
-        own = frozenset[str]().union(*(holds[id(arg)] for arg in term.args))
-        if term.kind == "name" and term.data in letters:
-            own |= {term.data}
-        if term.kind == "series":
-            own -= {term.data[0].data}
-        holds[id(term)] = own
+        own = frozenset[str]().union(*(holds[id(arg)] for arg in term.args)) - {_letter_of(term)}
+        holds[id(term)] = own | {term.data} if term.kind == "name" and term.data in letters else own
     return {own for own, names in holds.items() if names}
+
+
+def _letter_of(term: Term) -> str | None:
+    """Return the letter that a function or a sum gives a meaning in its formula."""
+    if term.kind == "mapping":
+        return str(term.data)
+    return str(term.data[0].data) if term.kind == "series" else None
 
 
 def _letter(term: Term) -> str:

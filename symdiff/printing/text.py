@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
 from .folded import Folded
@@ -15,7 +16,6 @@ from .loops import group, parts_of_loop
 from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
-COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 
 
 def decimal(value: float) -> str:
@@ -210,7 +210,7 @@ class TextStyle(Style):
 
     def _write_compare(self, term: Term) -> Piece:
         a, b = (self.wrapped(arg, OR) for arg in term.args)
-        return Piece(f"{a} {COMPARE[term.data]} {b}", COMPARISON)
+        return Piece(f"{a} {FUNCTIONS[term.data].infix} {b}", COMPARISON)
 
     def _write_and(self, term: Term) -> Piece:
         a, b = term.args
@@ -401,6 +401,9 @@ class TextStyle(Style):
 
     def _write_mapping(self, term: Term) -> Piece:
         return Piece(f"{self.reference(term.data).text} -> {self.plain(term.args[0])}", ARROW)
+
+    def _write_option(self, term: Term) -> Piece:
+        return Piece(f"{term.data}={self.plain(term.args[0])}", ARROW)
 
     def _write_series(self, term: Term) -> Piece:
         letter, length = term.data

@@ -412,9 +412,9 @@ class MathStyle(MathSigns):
             return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
             return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
-        if term.data == "adjugate_differential":
-            return Piece(self.function("d adj", *map(self.plain, term.args)), ATOM)
-        return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
+        name, differential, _ = term.data.partition("_differential")
+        name = f"d {name.replace('adjugate', 'adj')}" if differential else term.data
+        return Piece(self.function(name, *map(self.plain, term.args)), ATOM)
 
     def _write_mapping(self, term: Term) -> Piece:
         return Piece(f"{self.reference(term.data).text}{self.mapped}{self.plain(term.args[0])}", OR - 1)

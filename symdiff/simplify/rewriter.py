@@ -178,7 +178,8 @@ def simplify(
     if len(postorder(roots, most=_SMALL)) > _SMALL:
         todo = [node for node in postorder(roots, settled=PLAIN) if new.get(node) is not node]
         return _run(roots, todo, PLAIN, {}, rewrites, stability)
-    current = list(roots)
+    # other rules put fractions together, where those for stability no longer see what vanishes
+    current = stabilize(roots, rewrites) if written and stability and not new else list(roots)
     for _ in range(_PASSES):
         todo = postorder(current, lambda node: node.settled >= level or node in new)
         following = _run(current, todo, level, new, rewrites, stability)

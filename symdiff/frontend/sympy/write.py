@@ -47,7 +47,7 @@ CONDITIONS = ("compare", "and", "or", "not", "truth")
 
 def write(node: Node, inputs: Inputs) -> Any:
     """Return a formula as SymPy's; see :func:`symdiff.frontend.sympy.to_sympy`."""
-    (plain,) = constants_computed(inline([node], ("custom",)))
+    (plain,) = constants_computed(inline([node], ("custom",), ("expm", "pinv")))
     return _Writer(inputs).run(plain)
 
 

@@ -37,6 +37,8 @@ from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import TextFunction
 
+#: Said of a function that is no other one misspelt.
+_OWN = "; docs/functions.md lists them, and a definition of your own, h = x * y, takes no arguments"
 #: Names with a value of their own. An input of the same name goes before them.
 CONSTANTS: Mapping[str, float] = MappingProxyType(
     {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
@@ -161,8 +163,6 @@ class _Builder:
             self.values.append(value)
         last, value = len(self.terms) - 1, self.values[-1]
         try:
-            if isinstance(value, bool):
-                raise self.no_formula(last)
             value = value.items if isinstance(value, Listing) and value.rank > 1 else value
             several = isinstance(value, tuple | list) and len(value) > 0 and shape_of(value) is None
             result = results_of(value) if several else self.array(last)
@@ -412,10 +412,10 @@ class _Builder:
             raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
         function = self.functions.get(name)
         if name == SUM:
-            letter, length, formula = parts_of_sum(term, self.terms)
-            return sum_of(letter, length_of_sum(self.position, length), self.array(formula), self.limits)
+            letter, length, part = parts_of_sum(term, self.terms)
+            return sum_of(letter, length_of_sum(self.position, length), self.array(part), self.limits)
         if function is None:
-            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions)
+            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions) or _OWN
             raise ParseError(f"{name!r} is not a function of formulas{hint}")
         unknown = [keyword for keyword in keywords if keyword not in function.keywords]
         if unknown:
@@ -438,7 +438,7 @@ class _Builder:
             if value.rank == 3:
                 raise self.no_formula(value.misplaced)
             return value.items
-        if isinstance(value, Mapped) and name == "funm":
+        if isinstance(value, Mapped) and name.startswith("funm"):
             return value
         if isinstance(value, str) and name == "einsum":
             return value

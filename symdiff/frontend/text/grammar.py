@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ...errors import LimitError, ParseError
 from ...ground.advice import DOTTED, LOOPS, advice
 from ...ground.limits import LIMITS, Limits
-from .tokens import END, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
+from .tokens import END, MEANT, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
 
 _COMPARISON = 1
 _PREFIX = 6
@@ -220,7 +220,7 @@ class _Reader:
                     return self.end_item(top, token, None)
             if symbol == _CLOSES[top.kind] and not top.named and (top.items or symbol == ")"):
                 return self.close(top, end)
-        raise self.error(f"expected a number, a name or a bracket, found {symbol!r}", start)
+        raise self.error(f"expected a number, a name or a bracket, found {symbol!r}{MEANT.get(symbol, '')}", start)
 
     def operator(self, token: Token) -> int:
         """Read a token where an operand has ended."""

@@ -68,10 +68,19 @@ _CHARACTER_HINTS = {
     "\N{SUPERSCRIPT THREE}": "write **3",
     "\N{MODIFIER LETTER CAPITAL T}": "write .T",
     "\N{SQUARE ROOT}": "write sqrt(...)",
+    "\N{PARTIAL DIFFERENTIAL}": "a derivative is written gradient(f, x) or derivative(f, x)",
+    "\N{NABLA}": "a derivative is written gradient(f, x)",
+    "\N{N-ARY SUMMATION}": "write sum(...)",
+    "\N{INTEGRAL}": "an integral is written as the sum of a quadrature",
+    "\N{INFINITY}": "write inf",
     "\N{LESS-THAN OR EQUAL TO}": "write <=",
     "\N{GREATER-THAN OR EQUAL TO}": "write >=",
     "\N{NOT EQUAL TO}": "write !=",
 }
+
+
+#: What is meant by a symbol where a formula begins.
+MEANT = {"|": "; write abs(x)"}
 
 
 class Token(NamedTuple):

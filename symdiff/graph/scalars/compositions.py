@@ -120,10 +120,7 @@ def _log_of_inverse(y: Node, lmbda: Node) -> Node:
 
 def pseudo_huber(delta: Node, r: Node) -> Node:
     """Return ``delta**2 * (sqrt(1 + (r / delta)**2) - 1)`` without loss near 0; inf for a ``delta`` below 0."""
-    length = apply("hypot", delta, r)
-    near = compare("less", apply("abs", r), delta)
-    loss = delta * where(near, apply("power", r, 2.0) / (delta + length), length - delta)
-    return where(compare("less", delta, 0.0), math.inf, loss)
+    return where(compare("less", delta, 0.0), math.inf, apply("pseudo_huber_loss", delta, r))
 
 
 def ldexp(x: Node, n: Node) -> Node:

@@ -81,6 +81,25 @@ def _sum_of_squares(x: Node, y: Node) -> Node:
     return power(x, 2.0) + power(y, 2.0)
 
 
+def _pseudo_huber(delta: Node, r: Node) -> Node:
+    length = hypot(delta, r)
+    near = compare("less", absolute(r), delta)
+    return delta * where(near, r * (r / (length + delta)), length - delta)
+
+
+def _pseudo_huber_slope(delta: Node, r: Node) -> Node:
+    # g - delta g / hypot(delta, r) with g = hypot(delta, r) - delta, as a product
+    length = hypot(delta, r)
+    g = r * (r / (length + delta))
+    return g * (g / length)
+
+
+def _pseudo_huber_curvature(delta: Node, r: Node, f: Node) -> Node:
+    length = hypot(delta, r)
+    rest = direction_cos(r, delta) * (r / (length + delta))  # 1 - delta / hypot(delta, r)
+    return -(power(rest, 2.0) * (2.0 + direction_cos(delta, r)))
+
+
 def _lorentzian_slope(x: Node, f: Node) -> Node:
     # -2 x / (1 + x^2)^2, in factors that neither overflow nor vanish before the result does
     return -2.0 * (direction_sin(1.0, x) * power(direction_cos(1.0, x), 3.0))
@@ -170,12 +189,12 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 
 # Arithmetic                                              DLMF 1.4(iii)
 _row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8",
-     rule="linearity")
+     rule="linearity", infix="+")
 _row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8",
-     rule="linearity")
-_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule")
+     rule="linearity", infix="-")
+_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule", infix="*")
 _row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10", singular=True,
-     rule="quotient rule")
+     rule="quotient rule", infix="/")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
      supports=(_not_both_zero, None), singular=True, rule="power rule")
 _row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n) + 1.0, x, y)),
@@ -326,6 +345,32 @@ def _by_root(formula: Callable[[int, Node], Node]) -> Formula:
 
 
 _remainder_rows()
+
+
+def _power_remainder_written(n: Node, x: Node, t: Node) -> Node:
+    # by Leibniz's rule, of (x^t - 1) times 1 / t
+    order, total, factor = int(_order(n)), None, 1.0
+    for k in range(order + 1):
+        part = _power_log(float(order - k), x, t)
+        part = part - 1.0 if k == order else part
+        part = math.comb(order, k) * factor * part / power(t, k + 1.0) if k else part / t
+        total = part if total is None else total + part
+        factor *= -(k + 1.0)
+    assert total is not None
+    return total
+
+
+def _power_remainder(n: Node, x: Node, t: Node) -> Node:
+    # with u = t log(x), log(x)^(n+1) times the derivative of (exp(u) - 1) / u near 0
+    u = t * log(x)
+    near = power(log(x), _order(n) + 1.0) * elementwise("exp_remainder_1", (n, u))
+    return where(compare("less", absolute(u), 1.0), near, _power_remainder_written(n, x, t))
+
+
+_row("power_remainder", (NONE, lambda n, x, t, f: _power_log(_order(n), x, t - 1.0),
+     lambda n, x, t, f: elementwise("power_remainder", (constant(_order(n) + 1.0), x, t))),
+     ((0.0, 0.0), POSITIVE, ANY), numpy="", source="4.2.19", expansion=_power_remainder,
+     written=_power_remainder_written, orders=10, singular=True)
 _unary("cos_of_root", lambda s, f: -0.5 * elementwise("sin_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
        numpy="", source="4.20.2", expansion=lambda s: cos(sqrt(s)), written=lambda s: cos(_root(s)))
 _unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
@@ -333,6 +378,17 @@ _unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_squar
 
 # Pieces: the mean of the one-sided derivatives at a kink
 _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")
+# Charbonnier et al., "Two deterministic half-quadratic regularization algorithms for computed imaging" (1994)
+_row("pseudo_huber_loss", (lambda delta, r, f: _f("pseudo_huber_slope")(delta, r),
+                           lambda delta, r, f: _f("pseudo_huber_force")(delta, r)),
+     (POSITIVE, ANY), numpy="", source="1.4.10", expansion=_pseudo_huber,
+     written=lambda delta, r: power(r, 2.0) / (1.0 + hypot(1.0, r / delta)))
+_row("pseudo_huber_force", (lambda delta, r, f: power(direction_cos(r, delta), 3.0),
+                            lambda delta, r, f: power(direction_cos(delta, r), 3.0)),
+     (POSITIVE, ANY), numpy="", source="1.4.10", expansion=lambda delta, r: delta * direction_cos(r, delta),
+     written=lambda delta, r: r / hypot(1.0, r / delta))
+_row("pseudo_huber_slope", (_pseudo_huber_curvature, lambda delta, r, f: power(direction_cos(r, delta), 3.0)),
+     (POSITIVE, ANY), numpy="", source="1.4.10", expansion=_pseudo_huber_slope, written=_pseudo_huber_slope)
 # what a quotient's rule would subtract far out is not there in its square
 _unary("soft_sign", lambda x, f: 1.0 / power(1.0 + absolute(x), 2.0), numpy="", source="1.4.10",
        expansion=lambda x: x / (1.0 + absolute(x)))
@@ -354,9 +410,9 @@ _row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: consta
      source="the branch taken", rule="piece by piece")
 
 # Comparisons and logic
-for _name, _sympy in (("less", "StrictLessThan"), ("less_equal", "LessThan"), ("equal", "Equality"),
-                      ("not_equal", "Unequality")):
-    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, gives=BOOL, source="constant pieces")
+for _name, _infix, _sympy in (("less", "<", "StrictLessThan"), ("less_equal", "<=", "LessThan"),
+                              ("equal", "==", "Equality"), ("not_equal", "!=", "Unequality")):
+    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, gives=BOOL, source="constant pieces", infix=_infix)
 for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xor", "Xor")):
     _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, takes=BOOL, gives=BOOL, source="constant pieces",
          **({"expansion": lambda a, b: elementwise("not_equal", (to_real(a), to_real(b)), BOOL)}

@@ -106,8 +106,14 @@ def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: W
     return Term("function", (matrix, function, *directions), "funm" + suffix, node.shape)
 
 
+def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    name = "expm" if len(args) == 1 else "expm_differential"
+    return Term("function", tuple(args), name, node.shape)
+
+
 #: How they are written.
 INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
     "recurrence": _recurrence,
     "spectral": _spectral,
+    "expm": _exponential,
 }

@@ -13,7 +13,7 @@ from ...errors import ShapeError
 from ...graph import Node, axes_of, broadcast_shapes, constant, parts_of, postorder
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
-from ...graph.scalars.functions import as_written
+from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import Shape, product
 from ...simplify.facts import is_symmetric
 from .bodies import INNER, result_of_loop
@@ -24,7 +24,6 @@ from .terms import SHORT, Term, expand, index, number, quotient, total_of, vecto
 _ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
 #: Numbers of a list that are written one by one, beside elements that are formulas.
 FEW = 6
-COMPARISONS = ("less", "less_equal", "equal", "not_equal")
 
 
 def written(roots: Sequence[Node]) -> list[Term]:
@@ -245,7 +244,7 @@ def write_constant(node: Node, args: Sequence[Term]) -> Term:
 
 def write_function(node: Node, args: Sequence[Term]) -> Term:
     """Write a scalar function applied element by element."""
-    kind = "compare" if node.op in COMPARISONS else "call"
+    kind = "compare" if FUNCTIONS[node.op].is_comparison else "call"
     return lifted(trim(args, node.shape), node.shape, lambda terms, shape: Term(kind, tuple(terms), node.op, shape))
 
 

@@ -60,8 +60,8 @@ class Term:
     ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
     ``series`` (data: the letter of the number, and how many there are; the summand),
     ``recurrence`` (data: a :class:`Loop`; starts, arrays gone along, what is carried on, what is written),
-    ``mapping`` (data: the letter of a function's argument), ``triangle`` (data: upper, offset), ``inv``,
-    ``matrix`` (data: name), ``function`` (data: name),
+    ``mapping`` (data: the letter of a function's argument), ``option`` (data: its name),
+    ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
     ``named`` (data: name).
     """
 

@@ -8,7 +8,7 @@ quotient, f'(r) / r. So a formula with such products is written in another way b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,12 +28,12 @@ from ...graph import (
     substitute,
 )
 from ...graph.reference.interpret import evaluate
-from ...graph.scalars.arithmetic import factors_of
+from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
 from ...graph.traversal import dependents
 from ..rewriter import spread
-from ..stability.lengths import squares_of
+from ..stability.lengths import joined_operands, squares_of
 
 __all__ = ["named_signs", "paired_signs", "smooth_directions"]
 
@@ -63,21 +63,54 @@ def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     >>> list(back.values()) == [sign]
     True
     """
-    order = postorder([node])
-    sizes = {part.args[0] for part in order if part.op == "abs"}
-    signs = [part for part in order if part.op == "sign" and part.args[0] in sizes] if sizes else []
+    sizes = {_zero_of(part.args[0])[1] for part in postorder([node]) if part.op == "abs"}
+    (plain,) = _by_zeros([node], sizes) if sizes else [node]
+    signs = [part for part in postorder([plain]) if part.op == "sign" and part.args[0] in sizes] if sizes else []
     if not signs:
         return node, {}
     new = {sign: placeholder(("sign", k), sign.shape) for k, sign in enumerate(signs)}
-    (named,) = substitute([node], new)
+    (named,) = substitute([plain], new)
     return named, {stand: sign for sign, stand in new.items()}
+
+
+#: Functions that have the sign of their argument everywhere.
+_SIGNED = frozenset(("tanh", "sinh", "arctan", "arcsinh", "expm1", "erf", "cbrt"))
+
+
+def _zero_of(node: Node) -> tuple[float, Node]:
+    """Return (s, x) with sign(node) = s sign(x), for the simplest x: of multiples, odd powers, tanh(x) and its kind."""
+    side, x = 1.0, peel(node)
+    while True:
+        exponent = scalar_constant(x.args[1]) if x.is_power else None
+        scale, inner = without_numbers(x)
+        if x.is_subtraction and x.args[0].is_constant and not x.args[1].is_constant:
+            return -side, elementwise("subtract", x.args[::-1])
+        if x.op in _SIGNED or (exponent is not None and exponent > 0 and exponent % 2 == 1):
+            inner = x.args[0]
+        elif inner is x or not 0.0 < abs(scale) < math.inf:
+            return side, x
+        if peel(inner).shape != x.shape:
+            return side, x
+        side, x = math.copysign(side, side * scale), peel(inner)
+
+
+def _by_zeros(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
+    """Write signs of what vanishes with one of the nodes as its sign."""
+    new: dict[Node, Node] = {}
+    for part in postorder(roots):
+        if part.op == "sign":
+            side, x = _zero_of(part.args[0])
+            if x in known and x is not part.args[0]:
+                sign = elementwise("sign", (x,))
+                new[part] = sign if side > 0 else elementwise("negative", (sign,))
+    return substitute(roots, new) if new else list(roots)
 
 
 def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
     """Leave out each constant of :func:`named_signs` beside the sign that is a slope of abs(x), and put others back."""
     if not back:
         return list(results)
-    found = list(results)
+    found = _by_zeros(results, {sign.args[0] for sign in back.values()})
     pairs = {**back, **{sign: stand for stand, sign in back.items()}}
     for _ in range(_PASSES):
         new: dict[Node, Node] = {}
@@ -105,15 +138,11 @@ def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Nod
         left, right = stands.get(node, 0), signs.get(node, 0)
         for arg in node.args:
             a, b = below[arg]
-            if node.op not in _ADDED:
+            if node.op not in APART:
                 mixed |= (left & b) | (a & right) | (a & b if node.is_power else 0)
             left, right = left | a, right | b
         below[node] = left, right
     return [(stand, sign) for stand, sign in back.items() if stands[stand] & mixed]
-
-
-#: Operations that keep their arguments apart.
-_ADDED = frozenset(("add", "subtract", "negative", "where", "concatenate", "stack"))
 
 
 def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
@@ -298,22 +327,11 @@ def _dropped(node: Node, gone: set[Node]) -> Node:
 
 
 def _smooth_contraction(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
-    labels, out, repeated = node.payload
-    for i, unit in enumerate(node.args):
-        if unit.op != "unit":
-            continue
-        (x,) = unit.args
-        axes = axes_of(unit, x)
-        length = reduce("norm", x, axes)
-        kept = tuple(label for axis, label in enumerate(labels[i]) if axis not in axes)
-        for j, c in enumerate(node.args):
-            if j != i and labels[j] == kept and _depends(c, length):
-                quotient = _over_length(c, length, slope)
-                if quotient is not None:
-                    args = list(node.args)
-                    args[i], args[j] = x, spread(quotient, c.shape)
-                    return contract(args, labels, out, dict(repeated))
-    return node
+    def over(c: Node, length: Node) -> Node | None:
+        quotient = _over_length(c, length, slope) if _depends(c, length) else None
+        return None if quotient is None else spread(quotient, c.shape)
+
+    return joined_operands(node, over) or node
 
 
 def _depends(node: Node, length: Node) -> bool:

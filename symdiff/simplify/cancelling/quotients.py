@@ -13,7 +13,8 @@ from ...graph import Node
 from ...graph.kinds import QUOTIENT, holds
 from ...graph.scalars.arithmetic import terms_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
-from ...graph.scalars.remainders import DERIVATIVES, REMAINDERS
+from ...graph.scalars.remainders import REMAINDERS
+from ...graph.scalars.series import DERIVATIVES
 from ..rewriter import make, rule, settle, spread
 from .monomials import PowerProduct, monomial, times, written
 from .parts import TERMS, total_of

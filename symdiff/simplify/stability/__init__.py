@@ -57,7 +57,7 @@ from .exponents import as_sum
 from .lengths import cancelled, joined
 from .products import SHAPES, may_hold_exponentials
 from .removable import smooth_quotient
-from .roots import length_of, square_of
+from .roots import length_of, square_of, squared_size
 from .sums import log_of_sum, logarithm
 from .weights import softmax_form
 
@@ -399,10 +399,9 @@ def _root_of_squares(node: Node) -> Node | None:
     return None if found is None else spread(found, node.shape)
 
 
-@rule("power multiply", "abs(x)**2", "x**2", "stability", inside="abs named")
+@rule("power multiply", "abs(x)**2, (c abs(x))**2", "x**2, c**2 x**2", "stability", inside="abs multiply named")
 def _squared_abs(node: Node) -> Node | None:
-    base = square_of(node)
-    return elementwise("power", (base.args[0], constant(2.0))) if base is not None and base.op == "abs" else None
+    return squared_size(node)
 
 
 @rule("power", "norm(x)**2", "sum(x**2)", "stability")

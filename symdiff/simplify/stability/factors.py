@@ -116,7 +116,21 @@ def _vanishing_sum(node: Node, divided: bool) -> Vanishing | None:
     if not whole:
         return _difference(node)
     found = _remainder(terms) or _difference(node)
-    return found or ((_algebraic(terms) or _several(terms)) if divided else None)
+    return found or ((_algebraic(terms) or _exponent(terms) or _several(terms)) if divided else None)
+
+
+def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+    """Return how c (x**t - 1) vanishes with t, for any x."""
+    if len(terms) != 2:
+        return None
+    for (c, part), (side, other) in (terms, terms[::-1]):
+        scale, base = without_numbers(part)
+        value = scalar_constant(other)
+        if base.is_power and value is not None and c * scale == -side * value:
+            x, t = base.args
+            if scalar_constant(t) is None and scalar_constant(x) is None:
+                return Vanishing(c * scale, t, None, 1, elementwise("power_remainder", (constant(0.0), x, t)))
+    return None
 
 
 def _difference(node: Node) -> Vanishing | None:
@@ -137,32 +151,31 @@ def _difference(node: Node) -> Vanishing | None:
 
 
 def _remainder(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
-    """Return a function less the beginning of its series, a polynomial of its argument."""
-    found: tuple[float, str, Node, int] | None = None
-    rest: list[tuple[float, Node]] = []
-    constant_part = 0.0
-    for c, part in terms:
-        value = scalar_constant(part)
-        if value is not None:
-            constant_part += c * value
-            continue
+    """Return a function less the beginning of its series, a polynomial of its argument: ``sin(u) - u`` for any u."""
+    for i, (c, part) in enumerate(terms):
         scale, base = without_numbers(part)
         known = _function(base)
-        if known is None:
-            rest.append((c, part))
-            continue
-        if found is not None:
-            return None
-        constant_part -= c * scale if base.op == "expm1" else 0.0
-        found = c * scale, *known
-    if found is None:
-        return None
-    scale, name, u, skipped = found
+        if known is not None:
+            found = _rest_of_series(c * scale, known, base.op == "expm1", [*terms[:i], *terms[i + 1 :]])
+            if found is not None:
+                return found
+    return None
+
+
+def _rest_of_series(
+    scale: float, known: tuple[str, Node, int], less_one: bool, others: Sequence[tuple[float, Node]]
+) -> Vanishing | None:
+    """Return how ``scale * function(u)`` vanishes with other terms that are powers of u."""
+    name, u, skipped = known
     own = as_monomial(u)
     if own is None:
         return None
-    polynomial = {0: constant_part}
-    for c, part in rest:
+    polynomial = {0: -scale if less_one else 0.0}
+    for c, part in _gathered(others, u):
+        value = scalar_constant(part)
+        if value is not None:
+            polynomial[0] += c * value
+            continue
         term = as_monomial(part)
         k = None if term is None else _exponent_of(term, own)
         if term is None or k is None:
@@ -175,6 +188,29 @@ def _remainder(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
         if all(math.isclose(polynomial.get(k, 0.0), start.get(k, 0.0), rel_tol=4e-16) for k in keys):
             return Vanishing(scale, u, kind, kind.order - skipped) if kind.order > skipped else None
     return None
+
+
+def _gathered(terms: Sequence[tuple[float, Node]], u: Node) -> Sequence[tuple[float, Node]]:
+    """Put a multiple of u in place of its terms, where u is a sum that was decomposed among others."""
+    inside, whole = terms_of(u, _TERMS, look=peel) if u.is_additive else ([], False)
+    if not whole or len(inside) < 2:
+        return terms
+    left, times, number = list(terms), None, 0.0
+    for sign, part in inside:
+        c, base = without_numbers(part)
+        value = scalar_constant(base)
+        if value is not None:
+            number += sign * c * value
+            continue
+        k = next((k for k, (_, other) in enumerate(left) if without_numbers(other)[1] is base), None)
+        if k is None:
+            return terms
+        side, other = left.pop(k)
+        factor = side * without_numbers(other)[0] / (sign * c)
+        if times is not None and not math.isclose(factor, times, rel_tol=4e-16):
+            return terms
+        times = factor
+    return terms if times is None else [*left, (times, u), (-times * number, ONE)]
 
 
 def _function(base: Node) -> tuple[str, Node, int] | None:
@@ -215,13 +251,14 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     inverse = base.is_division and scalar_constant(base.args[0]) is not None
     if inverse:
         scale, base = scale * (scalar_constant(base.args[0]) or 0.0), peel(base.args[1])
-    found = _sum_within(base)
-    if found is None:
-        return None
-    d, number, w, order, p = found
-    p = -p if inverse else p
-    root = d**p
-    if not math.isclose(sum(numbers), -scale * root, rel_tol=4e-16) or as_monomial(w) is None:
+    value = -sum(numbers) / scale if scale else 0.0
+    for found in (_sum_within(base), _less_its_value(base, value, inverse)):
+        if found is not None:
+            d, number, w, order, p = found
+            p = -p if inverse else p
+            if math.isclose(value, d**p, rel_tol=4e-16) and as_monomial(w) is not None:
+                break
+    else:
         return None
     if abs(p) == 0.5:
         s = base if base.op in ("sqrt", "hypot") else elementwise("sqrt", (base.args[0],))
@@ -260,6 +297,15 @@ def _sum_within(base: Node) -> tuple[float, float, Node, int, float] | None:
     return d, rest[0][0], rest[0][1], 1, p
 
 
+def _less_its_value(base: Node, value: float, inverse: bool) -> tuple[float, float, Node, int, float] | None:
+    """Return (d, 1, y - d, 1, p) of a power y**p that has a value where y is d: ``sqrt(x)`` where x is 1."""
+    p = 0.5 if base.is_root else scalar_constant(base.args[1]) if base.is_power else None
+    if p not in (0.5, 2.0, 3.0, 4.0) or not 0.0 < value < math.inf:
+        return None
+    d = (1.0 / value if inverse else value) ** (1.0 / p)
+    return d, 1.0, elementwise("subtract", (peel(base.args[0]), constant(d))), 1, p
+
+
 # ---------------------------------------------------------------------------- sums of several functions
 
 
@@ -268,42 +314,49 @@ def _several(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
 
     Each function is written as the beginning of its series and a quotient of the table. The beginnings cancel.
     """
-    if not any(_holds_function(part) for _, part in terms):
-        return None
-    own: Monomial | None = None
+    tried: list[dict[Node, int]] = []
+    for _, part in terms if any(_holds_function(part) for _, part in terms) else ():
+        product = as_monomial(part)
+        for base in () if product is None else product.powers:
+            known = _function(base)
+            own = None if known is None else as_monomial(known[1])
+            if own is not None and own.powers and own.powers not in tried and not any(map(is_length, own.powers)):
+                tried.append(own.powers)
+                found = _of_one_variable(terms, Monomial(1.0, own.powers))
+                if found is not None:
+                    return found
+    return None
+
+
+def _of_one_variable(terms: Sequence[tuple[float, Node]], own: Monomial) -> Vanishing | None:
+    """Return how a sum of functions of multiples of one product, times powers of it, vanishes."""
     parts: list[tuple[float, str, Node, float, int, int]] = []
     polynomial: dict[int, float] = {}
-    for c, part in sorted(terms, key=lambda term: not _holds_function(term[1])):
+    for c, part in terms:
         product = as_monomial(part)
         if product is None:
             return None
-        inside = [(base, known) for base in product.powers if (known := _function(base)) is not None]
-        if len(inside) > 1 or (inside and product.powers[inside[0][0]] != 1):
+        inside = []
+        for base in product.powers:
+            known = _function(base)
+            argument = None if known is None else as_monomial(known[1])
+            if known is not None and argument is not None and argument.powers == own.powers:
+                inside.append((base, known, argument.number))
+        if len(inside) > 1 or any(product.powers[base] != 1 or base.op == "expm1" for base, _, _ in inside):
             return None
-        number, k = c * product.number, 0
-        for base, (name, u, skipped) in inside:
+        for base, _, _ in inside:
             del product.powers[base]
-            argument = as_monomial(u)
-            own = argument if own is None else own
-            if argument is None or own is None or argument.powers != own.powers:
-                return None
-            if base.op == "expm1":
-                return None
-            parts.append((number, name, u, argument.number, skipped, 0))
-        if own is None or not own.powers or any(map(is_length, own.powers)):
+        k = _exponent_of(product, own) if product.powers else 0
+        if k is None:
             return None
-        if product.powers:
-            exponent = _exponent_of(product, Monomial(1.0, own.powers))
-            if exponent is None:
-                return None
-            k = exponent
-        if inside:
-            parts[-1] = (*parts[-1][:5], k)
-        else:
+        number = c * product.number
+        for _, (name, u, skipped), a in inside:
+            parts.append((number, name, u, a, skipped, k))
+        if not inside:
             polynomial[k] = polynomial.get(k, 0.0) + number
-    if own is None or sum(name in _GROWING for _, name, *_ in parts) > 1:
+    if not parts or sum(name in _GROWING for _, name, *_ in parts) > 1:
         return None
-    return _cancelled(parts, polynomial, Monomial(1.0, own.powers))
+    return _cancelled(parts, polynomial, own)
 
 
 def _holds_function(part: Node) -> bool:

@@ -14,14 +14,24 @@ import math
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ..rewriter import is_number, rule, spread
-from .factors import NAMES, ROWS, TABLE, Monomial, Vanishing, as_monomial, multiplied, quotient_of, vanishing
+from .factors import (
+    NAMES,
+    ROWS,
+    TABLE,
+    Monomial,
+    Vanishing,
+    as_monomial,
+    multiplied,
+    quotient_of,
+    vanishing,
+)
 from .lengths import Scalar, is_length, squares_of, times_power
 
-#: Most factors that are searched.
-_FACTORS = 12
+#: Most factors that are searched, and terms.
+_FACTORS, _TERMS = 12, 6
 _VANISH = frozenset((*NAMES, "expm1", "csch", "exp_share")) - {"cos", "cosh", "exp"}
 #: What may be, or stand beside, what vanishes in a sum.
 _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
@@ -45,6 +55,7 @@ def smooth_quotient(node: Node) -> Node | None:
     sides = {n > 0 for n in product.powers.values()}
     for base in product.powers:
         known = vanishing(base, len(sides) > 1)
+        known = None if known is None else _aligned(known, product.powers[base], product)
         own = None if known is None else as_monomial(known.argument)
         if known is not None and own is not None and own.powers:
             found[base] = known, own
@@ -76,6 +87,38 @@ def smooth_quotient(node: Node) -> Node | None:
     for length, n in left.items():
         result = times_power(result, length, n)
     return result
+
+
+def _proportional(node: Node, other: Node) -> float | None:
+    """Return c with node = c other, for sums whose terms may stand in another order; None where they are others."""
+    both = []
+    one = constant(1.0)
+    for each in (node, other):
+        terms, whole = terms_of(each, _TERMS, look=peel)
+        found: dict[Node, float] = {}
+        for sign, part in terms if whole else ():
+            scale, base = without_numbers(part)
+            value = scalar_constant(base)
+            key = base if value is None else one
+            found[key] = found.get(key, 0.0) + sign * scale * (1.0 if value is None else value)
+        both.append({key: value for key, value in found.items() if value})
+    ours, theirs = both
+    if not ours or ours.keys() != theirs.keys():
+        return None
+    ratios = [ours[key] / theirs[key] for key in ours]
+    return ratios[0] if all(math.isclose(each, ratios[0], rel_tol=4e-16) for each in ratios) else None
+
+
+def _aligned(known: Vanishing, power: int, product: Monomial) -> Vanishing:
+    """Write the argument, where it is a sum, as a multiple of that on the other side of the fraction."""
+    u = peel(known.argument)
+    if not u.is_additive or u in product.powers:
+        return known
+    for other, n in product.powers.items():
+        c = _proportional(u, other) if other.is_additive and n * power * known.order < 0 else None
+        if c is not None:
+            return known._replace(argument=other if c == 1.0 else elementwise("multiply", (constant(c), other)))
+    return known
 
 
 def _gather_squares(product: Monomial, length: Node) -> None:
@@ -121,7 +164,7 @@ def _is_known(arg: Node) -> bool:
         if arg.op in NAMES or arg.op in ROWS or arg.op in _SUMS:
             return True
         if arg.is_power:
-            return scalar_constant(arg.args[0]) is not None or peel(arg.args[0]).is_additive
+            return scalar_constant(arg.args[1]) is None or peel(arg.args[0]).is_additive
         if arg.op not in PRODUCTS:
             return False
         if arg.is_division and peel(arg.args[1]).op in ("sqrt", "hypot"):
@@ -168,7 +211,6 @@ def _written(known: Vanishing, power: int) -> tuple[float, int, Node | None, int
 
 #: Integrals of exp(-c x**2) from one side, by c.
 _TAILS = {"ndtr": 0.5, "erfc": 1.0}
-_TAIL_TERMS = 6
 
 
 @rule("multiply divide", "exp(-x**2 / 2) / ndtr(x), exp(x**2) * erfc(x), exp(-x**2) / erfc(x)",
@@ -231,7 +273,7 @@ def _is_multiple(found: Monomial | None, square: Monomial | None, rate: float) -
 
 def _without_square(exponent: Node, square: Monomial, rate: float) -> list[tuple[float, Node]] | None:
     """Return the terms of an exponent but for a square times ``rate``, where the tail is one of the root."""
-    terms = terms_of(exponent, _TAIL_TERMS, look=peel)
+    terms = terms_of(exponent, _TERMS, look=peel)
     for i, (sign, term) in enumerate(terms.parts if terms.whole else ()):
         if _is_multiple(as_monomial(term), square, sign * rate):
             return [*terms.parts[:i], *terms.parts[i + 1 :]]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ...graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
-from ...graph.scalars.arithmetic import peel, terms_of
+from ...graph.scalars.arithmetic import peel, product_of, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import is_number, spread
+from ..rewriter import is_number, rule, spread
 
 #: Most terms of a sum, and nested contractions, that are searched.
 _TERMS, _NESTED = 8, 4
@@ -20,6 +21,16 @@ def square_of(node: Node) -> Node | None:
     if node.is_multiplication and peel(node.args[0]) is peel(node.args[1]):
         return peel(node.args[0])
     return None
+
+
+def squared_size(node: Node) -> Node | None:
+    """Return the square of a multiple of a size without the size."""
+    base = square_of(node)
+    c, size = (1.0, base) if base is None or not base.is_multiplication else without_numbers(base)
+    if size is None or size.op != "abs":
+        return None
+    square = elementwise("power", (size.args[0], constant(2.0)))
+    return square if c == 1.0 else elementwise("multiply", (constant(product_of(c, c)), square))
 
 
 def length_of(node: Node) -> Node | None:
@@ -76,6 +87,9 @@ def _length(node: Node) -> Node | None:
 
 def _length_of_terms(node: Node) -> Node | None:
     parts, whole = terms_of(node, _TERMS, look=peel)
+    single = _of_one([(sign, *_square_of_multiple(term)) for sign, term in parts] if whole else [])
+    if single is not None:
+        return spread(single, node.shape)
     terms: list[Node] = []
     for sign, term in parts if whole else ():
         base = square_of(term)
@@ -91,6 +105,51 @@ def _length_of_terms(node: Node) -> Node | None:
         return reduce("norm", part, (0,))
     columns = [reshape(spread(term, node.shape), (*node.shape, 1)) for term in terms]
     return reduce("norm", concatenate(columns, node.ndim), (node.ndim,))
+
+
+def _square_of_multiple(term: Node) -> tuple[float, Node | None]:
+    """Return (c, x) with term = c x**2, and None for x where it is something else."""
+    c, base = without_numbers(term)
+    x = square_of(base)
+    if x is None:
+        return c, None
+    inside, x = without_numbers(x)
+    return c * inside * inside, x
+
+
+def _of_one(squares: Sequence[tuple[float, float, Node | None]]) -> Node | None:
+    """Return the root of a sum of squares of multiples of one x, sqrt(sum(c)) abs(x); terms are (sign, c, x)."""
+    bases = {x for _, _, x in squares}
+    total = math.fsum(sign * c for sign, c, _ in squares)
+    (x,) = bases if len(bases) == 1 else (None,)
+    if x is None or x.is_constant or not all(sign * c > 0.0 for sign, c, _ in squares) or not math.isfinite(total):
+        return None
+    size = elementwise("abs", (x,))
+    return size if total == 1.0 else elementwise("multiply", (constant(math.sqrt(total)), size))
+
+
+@rule("hypot", "hypot(x, 2 x)", "sqrt(5) abs(x)", "stability")
+def _hypot_of_one(node: Node) -> Node | None:
+    found = _of_one([(1.0, c * c, x) for c, x in map(without_numbers, map(peel, node.args))])
+    return None if found is None else spread(found, node.shape)
+
+
+@rule("norm", "norm([x, 2 x]), norm(x [1, 2])", "sqrt(5) abs(x)", "stability")
+def _norm_of_one(node: Node) -> Node | None:
+    """Write the norm of multiples of one number as a multiple of its size, whose second slopes are known at 0."""
+    inside = peel(node.args[0])
+    if node.shape != () or inside.ndim != 1:
+        return None
+    if inside.is_multiplication:
+        for x, numbers in (inside.args, inside.args[::-1]):
+            if x.shape == () and not x.is_constant and numbers.is_constant and numbers.ndim == 1:
+                return _of_one([(1.0, float(c) ** 2, x) for c in numbers.value.ravel()])
+        return None
+    if inside.op != "concatenate":
+        return None
+    parts = [part.args[0] if part.is_reshape and part.args[0].shape == () else None for part in map(peel, inside.args)]
+    pairs = [without_numbers(peel(part)) for part in parts if part is not None]
+    return _of_one([(1.0, c * c, x) for c, x in pairs]) if len(pairs) == len(parts) else None
 
 
 def _norm(node: Node) -> Node | None:
