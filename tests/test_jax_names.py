@@ -602,5 +602,6 @@ def test_the_functions_of_jax() -> None:
         name: told for name, told in refused.items() if "unexpected keyword" not in told and "positional" not in told
     }
     assert all(
-        re.search("[Ww]rite |build|pass|expected|take it|its parts|real|close|no attribute", told) for told in own.values()
+        re.search("[Ww]rite |build|pass|expected|take it|its parts|real|close|no attribute", told)
+        for told in own.values()
     )
