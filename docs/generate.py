@@ -129,6 +129,8 @@ FORMS = (
     ("quotients of what levels off, `x / tanh(x)`, `tanh(x) / erf(x)`", "beyond 10, slopes", "each by itself"),
     ("roots of products of exponentials, `sqrt(y * exp(x))`, second slopes", "below 1e-154", "`sqrt(y) * exp(x / 2)`"),
     ("`nbinom.logpmf(0, n, p)`", "p near 1, digits", "`n * log(p)`"),
+    ("projectors by eigenvectors, `V[:, :2] @ V[:, :2].T`", "equal eigenvalues among them, slopes",
+     "`funm(A, x -> where(x < c, 1, 0))`"),
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
     ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
     ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),

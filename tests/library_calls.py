@@ -560,6 +560,18 @@ CALLS = [
         (v3,),
     ),
     Call("factorial", sd.factorial, special.factorial, (v3,)),
+    Call(
+        "sph_harm_y_real",
+        lambda x: sd.sph_harm_y_real(4, -3, x, 2.0 * x),
+        lambda x: special.sph_harm_y(4, -3, x, 2.0 * x).real,
+        (v3,),
+    ),
+    Call(
+        "sph_harm_y_imag",
+        lambda x: sd.sph_harm_y_imag(5, 2, x, 2.0 * x),
+        lambda x: special.sph_harm_y(5, 2, x, 2.0 * x).imag,
+        (v3,),
+    ),
     Call("multigammaln", lambda x: sd.multigammaln(x, 3), lambda x: special.multigammaln(x, 3), (2.0 + v3,)),
     Call("sici", lambda x: sum(sd.sici(x**2)), lambda x: sum(special.sici(x**2)), (v3,)),
     Call("fresnel", lambda x: sum(sd.fresnel(x)), lambda x: sum(special.fresnel(x)), (v3,)),

@@ -30,7 +30,7 @@ def every_operation() -> tuple[Program, list[str]]:
     names = sorted(SIGNATURES)
     for op in names:
         kinds = SIGNATURES[op]
-        args = [t.mask(v) if kind == "mask" else v for v, kind in zip(loads, kinds, strict=False)]
+        args = [t.mask(v) if kind == "mask" else v for v, kind in zip([*loads, loads[0]], kinds, strict=False)]
         if op in MAX_ORDER:
             args = [t.const(3.0), *loads[: len(kinds) - 1]]
         value = t.op(op, *args)

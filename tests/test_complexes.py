@@ -25,6 +25,8 @@ FORMULAS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "hyperbolic": lambda A, x, y: np.sinh(x) - np.cosh(y) + np.tanh(x) * np.tan(y),
     "inverse": lambda A, x, y: np.linalg.inv(A) @ x + np.einsum("ij,j->i", A, y) + np.einsum("ii->i", A),
     "joined": lambda A, x, y: np.concatenate([x, y]) * 2j + np.kron([1.0, 1j], x) + np.sum(np.stack([x, y]), axis=0)[0],
+    "signals": lambda A, x, y: np.convolve(x, y) + np.correlate(x, y, "full") * np.convolve(y, y),
+    "lengths": lambda A, x, y: x * np.linalg.norm(y) + np.linalg.norm(A) + np.log10(x) - np.log2(y),
     "constants": lambda A, x, y: np.array([1j, 2, 3 - 1j]) * np.conj(x),
 }
 

@@ -72,7 +72,7 @@ def _pieces() -> dict[str, str]:
     text = re.sub(r"\b0x1\.[0-9a-f]+p[-+]?[0-9]+", lambda match: repr(float.fromhex(match[0])), text)
     found: dict[str, str] = {}
     for paragraph in re.split(r"\n{2,}(?=/\*)", text):
-        name = re.search(r"^static (?:double|void) (\w+)\(", paragraph, re.MULTILINE)
+        name = re.search(r"^static (?:double|void|int) (\w+)\(", paragraph, re.MULTILINE)
         if name is not None:
             found[name[1]] = paragraph.strip("\n") + "\n\n"
     return found

@@ -180,6 +180,18 @@ def _joined(function: Callable[..., Any]) -> Callable[..., ComplexArray]:
     return of
 
 
+def _correlate(a: Any, v: Any, mode: Any = "valid") -> ComplexArray:
+    turned = ComplexArray(*_pair(v)).conj()
+    return _bilinear(lambda x, y: np.correlate(x, y, mode))(a, turned)
+
+
+def _norm(z: ComplexArray, ord: Any = None, axis: Any = None) -> Any:
+    if ord is not None or axis is not None:
+        raise UnsupportedError("a norm of complex arrays with ord or axis; write np.linalg.norm(abs(z), ord, axis)")
+    found: Any = np.linalg.norm(np.concatenate([np.ravel(part) for part in z.parts]))
+    return found
+
+
 def _einsum(subscripts: Any, *operands: Any) -> ComplexArray:
     if len(operands) == 1:
         a, b = _pair(operands[0])
@@ -210,6 +222,8 @@ FUNCTIONS |= {
     "conj": ComplexArray.conj,
     "conjugate": ComplexArray.conj,
     "concatenate": _joined(np.concatenate),
+    "convolve": lambda a, v, mode="full": _bilinear(lambda x, y: np.convolve(x, y, mode))(a, v),
+    "correlate": _correlate,
     "cos": _cos,
     "cosh": _cosh,
     "divide": _divide,
@@ -221,9 +235,12 @@ FUNCTIONS |= {
     "inv": _inv,
     "kron": _bilinear(np.kron),
     "log": _log,
+    "log10": lambda z: _log(z) * (1 / np.log(10.0)),
+    "log2": lambda z: _log(z) * (1 / np.log(2.0)),
     "matmul": _bilinear(np.matmul),
     "multiply": _bilinear(np.multiply),
     "negative": ComplexArray.__neg__,
+    "norm": _norm,
     "outer": _bilinear(np.outer),
     "power": _power,
     "real": lambda z: z.real,

@@ -152,7 +152,7 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("argwhere", "flatnonzero"), "the count of nonzero elements is not known before the call; use "
                     "where(condition, a, b)"),
     **dict.fromkeys(("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d",
-                     "intersect1d", "setdiff1d", "trim_zeros"),
+                     "intersect1d", "setdiff1d", "setxor1d", "trim_zeros"),
                     "the count of elements is not known before the call; call it with numbers, and pass the positions "
                     "that it gives as an integer input"),
     **dict.fromkeys(("histogram", "histogram2d", "histogramdd"),
@@ -183,8 +183,10 @@ REFUSED: Mapping[str, str] = {
     "polydiv": "take it of numbers, before the call; a product is polymul(q, b)",
     "roots": "roots of polynomials are eigenvalues of a matrix that is not symmetric; they are not offered. Write "
              "custom(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
-    **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "write solve(A, b), or qr(A)"),
-    **dict.fromkeys(("schur", "rsf2csf", "hessenberg"), "write eigh of a symmetric matrix, or qr(A)"),
+    **dict.fromkeys(("lu", "lu_factor", "lu_solve"),
+                    "the numbers of a call decide which rows are exchanged; write solve(A, b), det(A) or qr(A)"),
+    **dict.fromkeys(("schur", "rsf2csf", "hessenberg"),
+                    "it may be complex, and is not unique; write eigh of a symmetric matrix, or qr(A)"),
     "eigvalsh_tridiagonal": "write eigh_tridiagonal(d, e, eigvals_only=True)",
     "qr_multiply": "write q, r = qr(A), and q @ c",
     "fiedler_companion": "build the matrix with diag, stack and concatenate",
@@ -193,14 +195,17 @@ REFUSED: Mapping[str, str] = {
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
     "hyperu": "there is no rule for it; write custom(f, jvp=...) with its derivative",
+    "sph_harm_y": "it is complex; its parts are sph_harm_y_real(n, m, theta, phi) and sph_harm_y_imag of the same",
     "wofz": "it is complex; its parts at x + iy are wofz_real(0, x, y) and wofz_imag(0, x, y), of complex arrays it is "
             "scipy.special.wofz(z)",
     "array": "it stands for a constant too long to print; give the constant as an input",
     "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "fill_diagonal": "write where(eye(n) == 1, value, A)",
-    "eig": "eigenvalues of matrices that are not symmetric are not offered; write eigh of a symmetric one",
-    "eigvals": "eigenvalues of matrices that are not symmetric are not offered; write eigvalsh of a symmetric one",
+    "eig": "eigenvalues of matrices that are not symmetric may be complex, and are not offered; write eigh of a "
+           "symmetric one",
+    "eigvals": "eigenvalues of matrices that are not symmetric may be complex, and are not offered; write eigvalsh "
+               "of a symmetric one, trace(matrix_power(A, k)) for sums of their powers, or custom(f, jvp=...)",
     "result_type": "symbols are float64, but a function of SciPy that asks computes with numbers; write symdiff's own, "
     "such as sd.logsumexp(x), sd.softmax(x), with the whole list in docs/functions.md",
     "matrix_rank": "the rank is a whole number that jumps and has no derivative; take it of numbers, before the call",

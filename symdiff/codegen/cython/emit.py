@@ -80,7 +80,7 @@ def emit_cython(
 
 def _declaration(op: str) -> str:
     """Declare one of our own functions under the operation's name."""
-    return f'double {op} "{OWN[op]}"({", ".join(f"double {x}" for x, _ in zip("xyz", SIGNATURES[op], strict=False))})'
+    return f'double {op} "{OWN[op]}"({", ".join(f"double {x}" for x, _ in zip("xyzu", SIGNATURES[op], strict=False))})'
 
 
 class _Parts(Parts):

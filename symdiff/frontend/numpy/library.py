@@ -19,7 +19,7 @@ from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.dump import record_text
 from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
-from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln
+from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln, sph_harm_y_imag, sph_harm_y_real
 from . import creation, operations, positions, reductions, shaping
 from .linalg import building, exponential, norms, products, solving, spectra
 from .routines import (
@@ -145,6 +145,8 @@ for _name, (_polynomial, _arrays) in POLYNOMIALS.items():
     _add(_name, _polynomial, _arrays + 1, _arrays + 1, _arrays + 1)
 _add("factorial", factorial)
 _add("multigammaln", multigammaln, 2, 2, 2)
+_add("sph_harm_y_real", sph_harm_y_real, 4, 4, 4)
+_add("sph_harm_y_imag", sph_harm_y_imag, 4, 4, 4)
 _add("airy", lambda x: tuple(apply(f"airy{part}", x) for part in ("ai", "aiprime", "bi", "biprime")), in_text=False)
 _add("sici", lambda x: (apply("si", x), apply("ci", x)), in_text=False)
 _add("fresnel", lambda x: (apply("fresnels", x), apply("fresnelc", x)), in_text=False)

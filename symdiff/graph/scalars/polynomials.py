@@ -13,7 +13,7 @@ from ...errors import UnsupportedError
 from .. import Node, as_node, broadcast_to, constant
 from .functions import apply, scalar_constant
 
-__all__ = ["POLYNOMIALS", "factorial", "multigammaln"]
+__all__ = ["POLYNOMIALS", "factorial", "multigammaln", "sph_harm_y_imag", "sph_harm_y_real"]
 
 #: Degrees up to which a polynomial is written out.
 DEGREES = 200
@@ -75,6 +75,39 @@ def eval_genlaguerre(n: Node | float, alpha: Node | float, x: Node) -> Node:
 def eval_laguerre(n: Node | float, x: Node) -> Node:
     """Return the Laguerre polynomial (DLMF 18.9.13)."""
     return eval_genlaguerre(degree_of("eval_laguerre", n), 0.0, x)
+
+
+def _spherical(n: Node | float, m: Node | float, theta: Node) -> tuple[Node, int]:
+    """Return the factor of a spherical harmonic that depends on the angle from the pole, and m."""
+    degree, order = degree_of("sph_harm_y", n), scalar_constant(m) if isinstance(m, Node) else float(m)
+    if order is None or not order.is_integer():
+        raise UnsupportedError("sph_harm_y of an order that is no constant whole number; expected one from -n to n")
+    most = int(abs(order))
+    if most > degree:
+        return broadcast_to(constant(0.0), theta.shape), int(order)
+    x, first = apply("cos", theta), math.sqrt(0.25 / math.pi)
+    for k in range(1, most + 1):
+        first *= -math.sqrt((2 * k + 1) / (2 * k))
+    before, here = broadcast_to(constant(0.0), theta.shape), broadcast_to(constant(first), theta.shape)
+    if most:
+        here = first * apply("power", apply("sin", theta), float(most))
+    for k in range(most + 1, degree + 1):  # DLMF 14.10.3, normalized, so that no factor overflows
+        scale = math.sqrt((4 * k * k - 1) / (k * k - most * most))
+        less = math.sqrt(((k - 1) ** 2 - most * most) / (4 * (k - 1) ** 2 - 1))
+        before, here = here, scale * (x * here - less * before)
+    return (-here if order < 0 and most % 2 else here), int(order)
+
+
+def sph_harm_y_real(n: Node | float, m: Node | float, theta: Node, phi: Node) -> Node:
+    """Return the real part of a spherical harmonic at the angles from the pole and around it (DLMF 14.30.1)."""
+    factor, order = _spherical(n, m, theta)
+    return factor * apply("cos", float(order) * phi)
+
+
+def sph_harm_y_imag(n: Node | float, m: Node | float, theta: Node, phi: Node) -> Node:
+    """Return the imaginary part of a spherical harmonic (DLMF 14.30.1)."""
+    factor, order = _spherical(n, m, theta)
+    return factor * apply("sin", float(order) * phi)
 
 
 def factorial(x: Node) -> Node:
