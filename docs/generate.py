@@ -130,6 +130,8 @@ FORMS = (
     ("roots of products of exponentials, `sqrt(y * exp(x))`, second slopes", "below 1e-154", "`sqrt(y) * exp(x / 2)`"),
     ("`nbinom.logpmf(0, n, p)`", "p near 1, digits", "`n * log(p)`"),
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
+    ("`log(a**x)`, a of any sign", "overflow", "`x * log(a)`, or declare a positive"),
+    ("slopes of `binom(n, k)` where it is 0", "k or n - k = -1, -2, ...", "products of numbers"),
     ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
     ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),
     ("a written 0 within a length, `norm(maximum(x, 0) + 0*x)`", "second slopes where it is 0", "no 0"),

@@ -167,3 +167,11 @@ def test_rates_of_poisson_are_exponentials() -> None:
     loss = sd.stats.poisson.logpmf(2.0, np.exp(e))
     kernel = sd.compile([loss, sd.gradient(loss, e)], [e])
     np.testing.assert_allclose(kernel(-800.0), [-1600.6931471805598, 2.0], rtol=1e-14)
+
+
+def test_logarithms_of_powers_of_what_is_positive() -> None:
+    kernel = sd.compile("log(a**x)", a=sd.positive(), x=())
+    assert kernel(10.0, 400.0) == pytest.approx(400 * np.log(10.0), rel=1e-15)
+    slopes = [str(sd.gradient("log(a**x)", name, a=sd.positive(), x=())) for name in "ax"]
+    assert slopes == ["x / a", "log(a)"]
+    assert sd.compile("log(a**x)")(-2.0, 2.0) == np.log(4.0)
