@@ -103,6 +103,8 @@ FORMS = (
     ("relative entropies of shares, `rel_entr(a, sigmoid(x))`", "beyond ±700", "`entr`, `bernoulli.logpmf`"),
     ("`log(sinh(x) / x)`, `log1p(exp(x)) / exp(x)`", "beyond ±700", "a difference of logarithms"),
     ("slopes of `1 / (1 + sinh(x)**2)`", "beyond ±350", "`1 / cosh(x)**2`"),
+    ("functions of what overflows, `arcsinh(exp(x))`, `log1p(cosh(x)**2)`", "overflow", "logarithms"),
+    ("powers of numbers, `2**x / (1 + 2**x)`", "beyond 1e308", "`sigmoid(log(2) * x)`"),
     ("powers that overflow times what vanishes, `x**2 * exp(-x)`", "beyond 1e154", "`exp(2*log(x) - x)`"),
     ("a function of a power over it, `sin(x**2) / x**2`", "above 1e154", "a variable for `x**2`"),
     ("logarithms of what is nearly 1, `log(sin(x) / x)`", "near 0, digits", "the first terms of its series"),
