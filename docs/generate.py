@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
-from symdiff.densities.table import DISTRIBUTIONS
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -17,6 +16,7 @@ from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partia
 from symdiff.ground.advice import REFUSED
 from symdiff.printing import text
 from symdiff.simplify import RULES, simplify
+from symdiff.stats.table import DISTRIBUTIONS
 from symdiff.xp import ABSENT, CHAPTERS, linalg
 
 PAGE = Path(__file__).with_name("functions.md")
@@ -161,7 +161,8 @@ def _partial(row: Function, i: int) -> str:
         return rule.value
     args = _symbols(row)
     if row.orders:
-        return _code(_OF_ORDERS[row.name])
+        known = _OF_ORDERS[row.name]
+        return _code(known if isinstance(known, str) else known[i - 1])
     whole = elementwise(row.name, tuple(args), row.gives)
     partial = rule(*args, whole)
     assert partial is not None  # of arguments that are no numbers
@@ -171,8 +172,13 @@ def _partial(row: Function, i: int) -> str:
     return _code(text(shown).replace("\n", "; "))
 
 
-#: Derivatives of functions whose first argument is an order, which is a number.
-_OF_ORDERS = {
+#: Derivatives of functions whose first argument is an order, a number: by the others, or by the last one alone.
+_OF_ORDERS: dict[str, str | tuple[str, ...]] = {
+    "zeta_by_s": ("zeta_by_s(c + 1, x, y)", "-x * zeta_by_s(c, x + 1, y) - c * zeta_by_s(c - 1, x + 1, y)"),
+    "wofz_real": ("wofz_real(c + 1, x, y)", "-wofz_imag(c + 1, x, y)"),
+    "wofz_imag": ("wofz_imag(c + 1, x, y)", "wofz_real(c + 1, x, y)"),
+    "voigt_real": ("voigt_real(b + 1, c, x, y)", "x * voigt_real(b + 2, c, x, y)", "-voigt_imag(b + 1, c, x, y)"),
+    "voigt_imag": ("voigt_imag(b + 1, c, x, y)", "x * voigt_imag(b + 2, c, x, y)", "voigt_real(b + 1, c, x, y)"),
     "polygamma": "polygamma(x + 1, y)",
     "spherical_jn": "(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)",
     "log_ndtr_derivative": "log_ndtr_derivative(x + 1, y)",

@@ -83,13 +83,13 @@ if TYPE_CHECKING:
 
     from . import stats as stats
     from . import xp as xp
-    from ._typed import compile as compile
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
     from .frontend.functions.recurrence import iterate, scan, sum_over
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .runtime.kernel import Kernel
+    from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
     from .tools.export import export
     from .tools.linear_operator import linear_operator
@@ -188,6 +188,7 @@ _HOOKS = {
     "drawings": ".tools.reading.drawings",
     "fourier": ".complexes.fourier",
     "page": ".tools.reading.page",
+    "stats": ".stats.calls",
     "text": ".frontend.text.parse",
     "xp": ".xp",
     **{library: f".integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},

@@ -48,7 +48,7 @@ from .runtime.calls.positions import ranges_of
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
 from .runtime.groups import group_inputs
 from .runtime.kept.encoding import Graph
-from .runtime.kept.formulas import (
+from .runtime.kept.lookup import (
     Kept,
     Known,
     LateNodes,
@@ -273,7 +273,7 @@ def run_pipeline(
     seconds = time.perf_counter() - start
     hessians, spans = hessians_of(outputs), find_spans(outputs)
     if formats is not None:
-        from .runtime.sparse.build import build_sparse
+        from .runtime.sparse.compile import build_sparse
 
         told = {"nodes": count, "simplify_seconds": seconds, "cached": False}
 

@@ -182,6 +182,19 @@ def dawson(n: Any, x: Any) -> Any:
         return +found[int(n)]
 
 
+def wofz(n: Any, x: Any, y: Any) -> Any:
+    """Return the derivative of order ``n`` of exp(-z^2) erfc(-iz), by the functions of a complex variable."""
+    z = mpmath.mpc(x, y)
+    with mpmath.workdps(2 * mpmath.mp.dps + 30):
+        return mpmath.diff(lambda t: mpmath.exp(-t * t) * mpmath.erfc(-1j * t), z, int(n))
+
+
+def voigt(n: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    """Return a derivative by x of Voigt's profile, and of its conjugate function as the imaginary part."""
+    scale = mpmath.sqrt(2) * sigma
+    return wofz(n, x / scale, gamma / scale) / (mpmath.sqrt(mpmath.pi) * scale ** (int(n) + 1))
+
+
 def owens_t(h: Any, a: Any) -> Any:
     """Owen (1956), 2.1, by a series in a**2 within 1 and by 2.3 beyond; odd in a and even in h."""
     if a < 0:
@@ -423,6 +436,15 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_stdtr_by_x": derived(lambda df, t: mpmath.log(stdtr(df, t)), "x"),
     "stdtr": stdtr,
     "stdtrit": stdtrit,
+    "hyp0f1": mpmath.hyp0f1,
+    "hyp1f1": mpmath.hyp1f1,
+    "hyp2f1": mpmath.hyp2f1,
+    "wofz_real": lambda n, x, y: mpmath.re(wofz(n, x, y)),
+    "wofz_imag": lambda n, x, y: mpmath.im(wofz(n, x, y)),
+    "voigt_real": lambda *args: mpmath.re(voigt(*args)),
+    "voigt_imag": lambda *args: mpmath.im(voigt(*args)),
+    "voigt_profile": lambda *args: mpmath.re(voigt(0, *args)),
+    "zeta_by_s": lambda n, s, q: mpmath.zeta(s, q, int(n)),
     "zeta": mpmath.zeta,
     "exp1": mpmath.e1,
     "expi": mpmath.ei,
@@ -552,6 +574,20 @@ def eigen(a: Exact) -> tuple[Exact, Exact]:
     return np.array(list(values), dtype=object), v * np.sign((v * near).sum(axis=0).astype(float))
 
 
+def exponential(args: Sequence[Exact], shape: tuple[int, ...]) -> Exact:
+    """mpmath's exponential of each matrix; its derivative by the corner of that of [[A, E], [0, A]]."""
+    result, n = exact(np.zeros(shape)), shape[-1]
+    for own in np.ndindex(*shape[:-2]):
+        a, *direction = (np.broadcast_to(x, (*shape[:-2], n, n))[own] for x in args)
+        whole = mpmath.zeros(n * len(args))
+        for k in range(len(args)):
+            whole[k * n : (k + 1) * n, k * n : (k + 1) * n] = mpmath.matrix(a.tolist())
+        for e in direction:
+            whole[:n, n:] = mpmath.matrix(e.tolist())
+        result[own] = np.array(mpmath.expm(whole, method="taylor").tolist(), dtype=object)[:n, -n:]
+    return result
+
+
 def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exact:
     """The sum over all chains of eigenvalues, each weighted by a quotient of differences, points being apart."""
     count = node.payload.parameters
@@ -656,6 +692,12 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
         return spectral(node, args, sizes)
+    if op == "pinv":
+        (a,) = args
+        turned = a.swapaxes(-1, -2)
+        return _stacked(MATRICES["solve"], node, [turned @ a, turned], shape)
+    if op == "expm":
+        return exponential(args, shape)
     if op == "constant":
         return exact(node.value)
     if op == "size":

@@ -185,7 +185,7 @@ STATISTICS = [
     Row("sum(p**a)**(1/a)", "p", POSITIVE, "sum(p ** a) ** (1 / a - 1) * p ** (a - 1)"),
     Row(PRICE, "S", OPTION, f"ndtr({D1} / (s * sqrt(T)))"),
     Row(PRICE, "s", OPTION,
-        f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (s ** 2 * sqrt(T) ** 2)) / sqrt(2 * pi)"),
+        f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (s ** 2 * T)) / sqrt(2 * pi)"),
     Row(PRICE, "s", OPTION,
         f"t1 = {D1[1:-1]}\n"
         "-S * exp(-0.5 * (t1 / (s * sqrt(T))) ** 2) * t1 * (T - t1 / s ** 2) / (sqrt(2 * pi) * s * sqrt(T))", 2),
@@ -237,7 +237,7 @@ STATISTICS = [
     Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
     Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),
     Row("eigvalsh(P)[1]", "P", CONTROL,
-        "simple_eigenvalues(eigvalsh(P))[1] * outer(eigenvectors(P)[:, 1], eigenvectors(P)[:, 1])"),
+        "v = simple_eigenvectors(P)[:, 1]\nouter(v, v)"),
     Row("eigvalsh(P) @ x", "P", {**CONTROL, "x": "n"},
         "(eigenvectors(P) * (x * simple_eigenvalues(eigvalsh(P)))) @ eigenvectors(P).T"),
     Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,

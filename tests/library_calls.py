@@ -345,6 +345,12 @@ CALLS = [
     Call("eigvalsh", sd.eigvalsh, lambda a: np.linalg.eigvalsh((a + a.mT) / 2), (regular(38, 2, (2,)),)),
     Call("eigh", lambda a: sd.eigh(a)[0], lambda a: np.linalg.eigvalsh((a + a.T) / 2), (regular(38, 2),)),
     Call("simple_eigenvalues", sd.simple_eigenvalues, np.ones_like, (np.array([-1.0, 2.0, 3.0, 5.0]),)),
+    Call(
+        "simple_eigenvectors",
+        sd.simple_eigenvectors,
+        lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors,
+        (regular(38, 2),),
+    ),
     Call("eigenvectors", sd.eigenvectors, lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors, (regular(38, 2),)),
     *(
         Call(
@@ -373,6 +379,17 @@ CALLS = [
             (regular(39, 2), draw((2, 2), 41)),
         )
         for name in ("expm", "logm", "sqrtm")
+        for n, suffix in ((1, ""), (2, "2"))
+    ),
+    *(
+        Call(
+            f"funm_differential{suffix}",
+            lambda a, b, n=n, suffix=suffix: getattr(sd, f"funm_differential{suffix}")(
+                a @ a.T, np.sin, *[b + k * b.T @ b + b.T for k in range(n)]
+            ),
+            lambda a, b, n=n: along(linalg.sinm, a @ a.T, *[b + k * b.T @ b + b.T for k in range(n)]),
+            (regular(39, 2), draw((2, 2), 41)),
+        )
         for n, suffix in ((1, ""), (2, "2"))
     ),
     both("svdvals", (draw((2, 1), 40),)),

@@ -92,11 +92,11 @@ def valgrind(names: Sequence[str], cache: str) -> tuple[int, str]:
 
 def for_avx2() -> None:
     """Build for AVX2, and load from files, which valgrind can name."""
-    from symdiff.runtime.toolchain import build, machine
+    from symdiff.runtime.toolchain import build, host
 
-    features = tuple(f for f in machine.processor() if not f.startswith("avx512"))
+    features = tuple(f for f in host.processor() if not f.startswith("avx512"))
     plain = build.flags
-    vars(build)["processor"] = vars(machine)["processor"] = lambda: features
+    vars(build)["processor"] = vars(host)["processor"] = lambda: features
     vars(build)["flags"] = lambda compiler: tuple(
         "-march=x86-64-v3" if f == "-march=native" else f for f in plain(compiler)
     )

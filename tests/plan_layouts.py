@@ -30,7 +30,7 @@ from symdiff.plan.bound import (
     View,
 )
 from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 
 Floats = npt.NDArray[np.floating[Any]]
 LINE = 64
@@ -89,7 +89,8 @@ class Layout:
 def units_of(*programs: Program, columns: bool = False) -> PlanUnits:
     runners = [InterpreterRunner(program, columns=columns) for program in programs]
     ports = [([p.size for p in program.inputs], [p.size for p in program.outputs]) for program in programs]
-    return PlanUnits(lambda number, *variant: runners[number].call(*variant), ports, [columns] * len(programs))
+    count = len(programs)
+    return PlanUnits(lambda number, *variant: runners[number].call(*variant), ports, [columns] * count, [()] * count)
 
 
 def check(

@@ -71,6 +71,9 @@ RULES = [
     Rule("eigvalsh", lambda a: graph.matrix("eigvalsh", a), (draw((2, 2, 2), 16),)),
     Rule("eigenvectors", lambda a: graph.matrix("eigenvectors", a), (draw((2, 2), 15),)),
     Rule("spectral", lambda a: function_of(graph.elementwise("exp", (point(0),)), a), (draw((2, 2), 15),)),
+    Rule("expm", graph.exponential, (draw(M33, 15),)),
+    Rule("pinv", graph.pseudo_inverse, (draw((3, 2), 19),)),
+    Rule("expm", graph.exponential, (draw((2, 2), 17), draw((2, 2, 2), 18))),
     Rule("adjugate", lambda a: graph.matrix("adjugate", a), (draw(M33, 15),)),
     Rule("adjugate", lambda a: graph.matrix("adjugate", a), (draw((2, 2, 2), 16),)),
     Rule(

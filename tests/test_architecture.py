@@ -118,6 +118,12 @@ def test_every_entry_is_a_stage() -> None:
     assert set(order) ^ set(units(PACKAGE)) == set(), "give new modules their place in symdiff/ground/stages.py"
 
 
+def test_the_design_has_a_row_for_every_stage() -> None:
+    text = (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)`", text, flags=re.MULTILINE)
+    assert rows == [name for name, _ in STAGES]
+
+
 def test_stages_import_only_earlier_ones() -> None:
     order = [name for name, _ in STAGES]
     wrong = [

@@ -21,7 +21,7 @@ from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain.build import build, compiler_in_sight, find_compiler
 from symdiff.runtime.toolchain.cache import clear, entries
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 
 
 def example(number: float = 2.0) -> CSource:

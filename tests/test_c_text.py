@@ -27,7 +27,7 @@ from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 from symdiff.simplify import inline, simplify
 
 
@@ -201,6 +201,10 @@ def test_compilers_have_nothing_to_say(
         for reduce, columns, single in itertools.product([False, True], repeat=3)
         for constant in ((), alone)
     ]
+    texts += [
+        emit_c(program, target, reduce=reduce, columns=True, single=single, constant=alone, packed=True).text
+        for reduce, single in itertools.product([False, True], repeat=2)
+    ]
     texts += [emit_standalone(program, target).text]
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.c").write_text(text)
@@ -248,6 +252,19 @@ def test_narrow_rows_ask_once_for_each_line_of_a_later_vector(size: int, lanes: 
         at = [int(place) + int(sample) * row for place, sample in found]
         assert [a - at[0] for a in at] == [64 * k for k in range(lines)]
         assert 0 < at[0] < 1 << 14
+
+
+@pytest.mark.parametrize("constant", [(), (False, True)])
+@pytest.mark.parametrize("size", [1, 3])
+def test_packed_code_looks_at_no_distance_and_prefetches_nothing(size: int, constant: tuple[bool, ...]) -> None:
+    t = Tape(("a", (size,)), ("b", (size,)))
+    t.out((size,), [t.op("exp", t.op("subtract", x, y)) for x, y in zip(t.row(0), t.row(1), strict=True)])
+    for reduce in (False, True):
+        source = emit_c(t.program(), Target(8), reduce=reduce, columns=True, constant=constant, packed=True)
+        code = "\n".join(line for line in source.text.splitlines() if not line.startswith("#"))
+        assert not re.search(r"\bs[io]\[|\bs[io]\d|READ_SOON|WRITTEN_SOON|COME|\bfar\b", code)
+        assert code.count("LOADPACKED(") == size * (1 if constant else 2) * source.vectors
+        assert code.count("STOREPACKED(") == (0 if reduce else size) * source.vectors
 
 
 def test_columns_are_asked_for_by_their_number() -> None:

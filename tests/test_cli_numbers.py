@@ -134,12 +134,14 @@ def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> 
         (["inv(A)", "--value", "A=[[1,1],[1,1]]"], "singular"),
         (["sum(x)", "--data", "x=x.npy", "--kind", "hessian"], "add --wrt NAME"),
         (["x @ x", "--data", "x=x.npy"], "Shapes of one sample: x (5, 3); say --batch NAME"),
+        (["z * exp(-z)", "--data", "z=long.npy", "--wrt", "z"], "Shapes of one sample: z (20000,); say --batch NAME"),
     ],
 )
 def test_eval_refuses_in_words(run: Run, args: list[str], words: str) -> None:  # noqa: F811
     np.save("x.npy", np.ones((5, 3)))
     np.save("y.npy", np.ones((2, 3)))
     np.save("cube.npy", np.ones((2, 3, 4)))
+    np.save("long.npy", np.ones(20_000))
     np.save("pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
     Path("text.csv").write_text("a\none\n")
     before = {p: p.read_bytes() for p in Path().iterdir()}

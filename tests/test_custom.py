@@ -237,6 +237,10 @@ WRONG: dict[str, tuple[type[SymdiffError], Callable[[], Any]]] = {
     "the vjp of sin gave dict": (DtypeError, lambda: sd.custom(np.sin, vjp=lambda args, s: {"v": s})(x)),
     "the vjp of sin gave None": (DtypeError, lambda: sd.custom(np.sin, vjp=lambda args, s: (None,))(x)),
     "the vjp of sin gave 2 arrays; expected 1": (ShapeError, lambda: sd.custom(np.sin, vjp=lambda args, s: (s, s))(x)),
+    r"has shape \(1,\); expected \(\); args is a tuple of the arguments, args\[0\] the first": (
+        ShapeError,
+        lambda: sd.custom(np.sin, vjp=lambda v, seed: seed * np.cos(v))(sd.scalar("s")),
+    ),
     r"the vjp of sin has shape \(2,\); expected \(3,\)": (
         ShapeError,
         lambda: sd.custom(np.sin, vjp=lambda args, s: (s[:2],))(x),

@@ -39,7 +39,7 @@ def node(formula: object) -> Node:
         (x > 0, "0.0 < x: (3,) bool"),
         (A @ A, "contract[ij,jk->ik](A, A): (n, n) real"),
         (np.exp(x) / (1 + np.exp(x)), "(%1 = exp(x)) / (1.0 + %1): (3,) real"),
-        (np.concatenate([x, x[::-1]]), "concatenate[-1](x, slice[((2, -1, 3))](x)): (6,) real"),
+        (np.concatenate([x, x[::-1]]), "concatenate[-1](x, slice[(2, -1, 3)](x)): (6,) real"),
         (x[[0, 2, 0, 1, 2, 0, 1, 1]], "gather[axis=-1, indices=(0, 2, 0, 1, 2, 0, …)](x): (8,) real"),
         (sd.name(np.exp(x), "part"), "named[part](exp(x)): (3,) real"),
         (sd.asarray(np.arange(20.0)), "[0.0, 1.0, 2.0, 3.0, …]: (20,) real"),
@@ -209,11 +209,25 @@ def test_plans_are_steps_with_their_programs() -> None:
     assert "map over i0<(batch), i1<n" in plan(np.exp(v), batched=True).text()
 
 
+def test_steps_say_which_arrays_they_read() -> None:
+    kernel = sd.compile("gradient(sum(tanh(X @ W + b)**2), W)", X=("n", "m"), W=("m", 3), b=3)
+    steps = [line.strip() for line in str(kernel.plan).splitlines()]
+    assert steps[1].startswith("step 0: product of X, W over i0<n, i1<m, i2<3 -> r0; ")
+    assert steps[2].startswith("step 1: map of r0, b over i0<n -> r1; ")
+    assert steps[3].startswith("step 2: product of r1, X over i0<n, i1<3, i2<m -> r2; ")
+    solution = sd.compile("inv(A) @ b", A=("n", "n"), b="n").plan
+    assert "step 0: solve of A, b, matrices of (n, n) -> r0; " in solution
+    many = " + ".join([f"exp(long_name_{i})" for i in range(20)])
+    _, line = str(sd.compile(many, **{f"long_name_{i}": 3000 for i in range(20)}).plan).splitlines()
+    assert "…" in line
+    assert len(line) < 240
+
+
 def test_steps_on_whole_arrays_and_pieces_are_shown() -> None:
     v = sd.vector("v", "n")
     whole = plan(np.exp(v) * np.max(v))
     assert any(isinstance(step, Reduction) for step in whole.steps)
-    assert "gives r0[] = max[(-1)](v): () real" in whole.text()
+    assert "gives r0[] = max[-1](v): () real" in whole.text()
     stencil = plan(sd.gradient(((v[1:] - v[:-1]) ** 2).sum(), v))
     assert "piece 1: 1<=i0<n - 1" in stencil.text()
     assert "is v[-1 + i0]" in stencil.text()

@@ -82,8 +82,8 @@ def test_a_name_is_the_same_input_in_several_texts() -> None:
 @pytest.mark.parametrize(
     ("formula", "error", "words"),
     [
-        (["x", sd.scalar("x")], ArgumentError, "text and symbols"),
-        (["x", sympy.Symbol("x")], ArgumentError, "text and symbols"),
+        (["x", sd.scalar("y")], ParseError, "'x' is not known here"),
+        (["x", sympy.Symbol("x")], ArgumentError, "text and SymPy"),
         (["h = x * 2\nh", "h + 1"], ArgumentError, "'h' is defined in one text and an input of another"),
         (["h + 1", "h = x * 2\nh"], ParseError, "'h' is an input"),
         ([], ArgumentError, "no outputs"),
@@ -98,6 +98,44 @@ def test_a_name_is_the_same_input_in_several_texts() -> None:
 def test_what_is_no_structure_of_texts(formula: Any, error: type[SymdiffError], words: str) -> None:
     with pytest.raises(error, match=words):
         sd.compile(formula)
+
+
+def test_texts_stand_beside_symbols() -> None:
+    text = "r = x / c\nsum(exp(r)) * c"
+    shapes: dict[str, Any] = {"x": ("n",), "c": ()}
+    for formula in ([text, sd.gradient(text, "x", **shapes)], [sd.gradient(text, "x", **shapes), text]):
+        k = sd.compile(formula, reduce="sum")
+        assert k.signature.startswith("(x: (n,), c: ()) -> ")
+        found = sorted(k([[1.0, 2.0], [0.0, 1.0]], 2.0), key=np.size)
+        e = np.exp([[0.5, 1.0], [0.0, 0.5]])
+        np.testing.assert_allclose(found[0], 2 * e.sum(), rtol=1e-14)
+        np.testing.assert_allclose(found[1], e.sum(axis=0), rtol=1e-14)
+    x = sd.vector("x", 3)
+    assert sd.compile({"f": "x @ y", "g": x * 2}, y=3).signature == "(y: (3,), x: (3,)) -> {f: (), g: (3,)}"
+    assert inputs(sd.compile([x * 2, "x @ x"], [x])) == "x"
+    with pytest.raises(ParseError, match="'y' is not known here"):
+        sd.compile(["x @ y", x * 2])
+    with pytest.raises(ArgumentError, match="symbols carry their own shapes"):
+        sd.compile(["x @ x", x * 2], x=3)
+    with pytest.raises(ArgumentError, match="text and SymPy in one"):
+        sd.compile(["x * x", sympy.Symbol("x")])
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("X @ b", {"X": ("n", "p"), "b": 4}),
+        ("x + y", {"x": "n", "y": 4}),
+        ("A @ A", {"A": ("n", "m")}),
+        ("vecmat(x, A)", {"x": "n", "A": (4, 4)}),
+    ],
+)
+def test_letters_that_do_not_fit_are_told_of(text: str, shapes: dict[str, Any]) -> None:
+    with pytest.raises(ShapeError, match=r"a letter stands for any size: where \w and \w are one size"):
+        sd.compile(text, shapes=shapes)
+    with pytest.raises(ShapeError) as refused:
+        sd.compile("x + y", x=3, y=4)
+    assert "letter" not in str(refused.value)
 
 
 def test_a_derivative_is_of_one_formula() -> None:

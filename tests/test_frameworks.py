@@ -16,7 +16,7 @@ from symdiff.frontend.outputs import unpack
 from symdiff.integrations.signature import check_one_sample, symbols_of, template_of_results
 
 #: Its own rules of forward mode are deprecated scripts.
-of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+of_torch = pytest.mark.filterwarnings("ignore:.torch.jit")
 
 FORMULAS = [
     ("sum(sin(A @ x)) * exp(y)", {"A": (3, 2), "x": 2, "y": ()}),
@@ -50,6 +50,66 @@ def test_jax_differentiates_kernels_to_second_order(text: str, shapes: dict[str,
     batch = np.random.default_rng(6).normal(size=(7, 2))
     mapped = jax.vmap(function, (None, 0, None))(args[0], batch, args[2])
     np.testing.assert_array_equal(mapped, kernel(args[0], batch, args[2]))
+
+
+def several(jax: Any) -> tuple[Any, Any]:
+    """Return a kernel of several results as JAX's function, and the same as JAX has it."""
+    kernel = sd.compile({"a": "softmax(A @ x) * y", "b": "sum(sin(x) * exp(y)) + sum(A**2)"}, A=(3, 2), x=2, y=())
+
+    def own(A: Any, x: Any, y: Any) -> Any:
+        return {"a": jax.nn.softmax(A @ x) * y, "b": jax.numpy.sum(jax.numpy.sin(x) * jax.numpy.exp(y)) + (A**2).sum()}
+
+    return kernel.jax(), own
+
+
+def test_jax_mixes_modes_batches_and_loops() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    rng = np.random.default_rng(8)
+    A, x, y = rng.normal(size=(3, 2)), rng.normal(size=2), 1.3
+    X, Y = rng.normal(size=(4, 5, 2)), rng.normal(size=5)
+
+    def asked(f: Any) -> Any:
+        def total(A: Any, x: Any, y: Any) -> Any:
+            found = f(A, x, y)
+            return jax.nn.logsumexp(found["a"] ** 2) + found["b"]
+
+        def step(x: Any, _: Any) -> Any:
+            return x - 0.01 * jax.grad(total, 1)(A, x, y), f(A, x, y)["b"]
+
+        def batch(h: Any) -> Any:  # axes of A and y are shared, those of x and y nested
+            return jax.vmap(jax.vmap(h, (None, 0, 0)), (None, 0, None))
+
+        slopes = jax.grad(lambda A, X, Y: (batch(total)(A, X, Y) ** 2).sum(), (0, 1, 2))
+        yield jax.jit(jax.jacfwd(jax.jacrev(jax.jacrev(total, 1), 2), 0))(A, x, y)
+        yield jax.jacrev(jax.jacfwd(jax.jacfwd(total, 1), 1), 1)(A, x, y)
+        yield batch(f)(A, X, Y)
+        yield batch(jax.grad(total, (0, 1, 2)))(A, X, Y)
+        yield slopes(A, X, Y)
+        yield jax.hessian(lambda A: slopes(A, X, Y)[0].sum())(A)
+        yield jax.vmap(f, (2, 1, None))(rng.normal(size=(3, 2, 6)) * 0 + A[..., None], np.stack([x] * 6, 1), y)
+        yield jax.jit(lambda x: jax.lax.scan(step, x, None, length=5))(x)
+        yield jax.linearize(lambda x: f(A, x, y), x)[1](np.ones(2))
+        yield jax.jvp(jax.grad(jax.checkpoint(total), 1), (A, x, y), (A * 0, np.ones(2), 0.0))
+
+    for found, wanted in zip(*map(asked, several(jax)), strict=True):
+        for one, other in zip(*map(jax.tree.leaves, (found, wanted)), strict=True):
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+
+
+def test_jax_needs_no_jacobian_for_a_gradient() -> None:
+    """Of 200,000 numbers: the matrix would have 320 GB."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    f = sd.compile("exp(-x**2) * sin(3*x)", x="n", backend="numpy").jax()
+    x = np.linspace(-2.0, 2.0, 200_000)
+    e = np.exp(-(x**2))
+    slope = jax.grad(lambda x: f(x).sum())(x)
+    np.testing.assert_allclose(slope, e * (3 * np.cos(3 * x) - 2 * x * np.sin(3 * x)), rtol=1e-12, atol=1e-14)
+    curved = jax.jvp(jax.grad(lambda x: f(x).sum()), (x,), (np.ones_like(x),))[1]
+    second = e * ((4 * x**2 - 11) * np.sin(3 * x) - 12 * x * np.cos(3 * x))
+    np.testing.assert_allclose(curved, second, rtol=1e-11, atol=1e-12)
 
 
 def test_jax_without_x64_is_float32() -> None:

@@ -140,6 +140,8 @@ BOUNDS = dict.fromkeys(("binom", "poch", "j0", "j1", "jv", "y0", "y1", "yv"), 1e
 BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("inc" in name or "stdtr" in name)} | {
     "betainc_by_bbb": 1e-12,
     "log_gammainc_by_x": 2e-11,
+    # Derivatives of Faddeeva's function near the real axis are sums beside a pole, which cancel.
+    **dict.fromkeys(("voigt_profile", "voigt_real", "voigt_imag", "wofz_real", "wofz_imag"), 2e-11),
 }
 FARTHEST = [(1e200, 1e200), (1e250, -1e-50), (1e-300, 1e300), (1e160, 3e160)]
 LENGTHS = [
@@ -231,6 +233,13 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     **{name: [(3.0, 0.5)] for name in FUNCTIONS if name.startswith(("gammainc_by", "log_gammainc"))},
     **{name: [(3.0, 2.0, 0.6)] for name in FUNCTIONS if name.startswith(("betainc_by", "log_betainc"))},
     **{name: [(4.0, 0.5), (7.5, -3.0)] for name in FUNCTIONS if name.startswith(("stdtr_by", "log_stdtr"))},
+    "hyp0f1": [(1.0, 0.5), (2.5, -400.0)],
+    "hyp1f1": [(1.0, 2.0, -4.0), (0.5, 1.5, 3.0), (0.5, 1.5, -80.0)],
+    "hyp2f1": [(1.0, 2.0, 1.5, -0.5), (0.5, 0.3, 1.2, 0.999), (0.5, 0.3, 1.2, -1e5)],
+    **{name: [(n, x, 0.3) for n in (0.0, 1.0) for x in (0.0, -1.2, 40.0)] for name in ("wofz_real", "wofz_imag")},
+    "voigt_profile": [(0.5, 1.5, 2.5), (30.0, 0.1, 0.2), (0.0, 1.0, 0.0)],
+    **{name: [(1.0, 30.0, 0.1, 0.2)] for name in ("voigt_real", "voigt_imag")},
+    "zeta_by_s": [(1.0, 2.0, 1.0), (1.0, 1.5, 50.0)],
     "stdtr": [(1.0, 0.5), (4.0, 1e-8), (7.5, -3.0), (100.0, 2.0)],
     "stdtrit": [(7.5, 0.01)],
     "zeta": [(2.0, 1.0), (1.5, 50.0)],
@@ -253,6 +262,7 @@ def points(name: str) -> list[tuple[float, ...]]:
     rng = np.random.default_rng(sum(map(ord, name)))
     count = 3 if row.orders or row.library or row.special else 6  # many digits of these take long
     drawn = [tuple(low if low == high else rng.uniform(low, high) for low, high in row.domain) for _ in range(count)]
+    assert name in POINTS or name in PAIRS, f"no arguments for {name}: add a line to POINTS, or to PAIRS for several"
     given = PAIRS[name] if row.arity > 1 else [(x,) for x in POINTS[name]]
     return [tuple(map(float, p)) for p in (*drawn, *given)]
 

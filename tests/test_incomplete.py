@@ -16,8 +16,8 @@ import pytest
 from exact import SCALARS
 
 import symdiff as sd
-from symdiff.densities.table import DISTRIBUTIONS
 from symdiff.graph.scalars.functions import FUNCTIONS
+from symdiff.stats.table import DISTRIBUTIONS
 
 BACKENDS = ("native", "interpreter", "numpy")
 OF_GAMMA = [name for name in FUNCTIONS if name.startswith(("gammainc_by", "log_gammainc"))]

@@ -16,7 +16,7 @@ from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import Program
 from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.machine import native_target
+from symdiff.runtime.toolchain.host import native_target
 
 
 def chain() -> Program:

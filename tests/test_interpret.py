@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from exact import SCALARS
 from scipy import special
+from scipy.linalg import expm_frechet
 
 from symdiff.calculus.rules import CustomRule
 from symdiff.errors import ArgumentError, DtypeError, LimitError, ShapeError
@@ -25,6 +26,7 @@ from symdiff.graph import (
     custom,
     delta,
     elementwise,
+    exponential,
     extent,
     gather,
     label,
@@ -127,7 +129,7 @@ def reference(name: str) -> Any:
             return getattr(mpmath, spelling)
     if name in SCALARS:
         return SCALARS[name]
-    raise LookupError(f"mpmath has no {name}: add a line to REFERENCE")
+    raise LookupError(f"mpmath has no {name}: add its reference to tests/exact.py")
 
 
 def operands(name: str, count: int = 6) -> Any:
@@ -292,7 +294,7 @@ def test_structure(case: Any) -> None:
 
 def test_no_operation_is_left_out() -> None:
     covered = {node.op for case, _ in STRUCTURE.values() for node in postorder([case])}
-    assert {op for op in interpret.STRUCTURE if op not in ("custom", "size", "spectral")} <= covered
+    assert {op for op in interpret.STRUCTURE if op not in ("custom", "size", "spectral", "expm", "pinv")} <= covered
 
 
 def test_functions_of_matrices() -> None:
@@ -313,6 +315,16 @@ def test_functions_of_matrices() -> None:
     S = factors[:, None, None]
     np.testing.assert_allclose(got[0], S * (A @ A @ A), rtol=1e-12)
     np.testing.assert_allclose(got[1], S * (A @ E @ F + E @ A @ F + E @ F @ A), rtol=1e-12)
+
+
+def test_exponentials_of_matrices() -> None:
+    a, e = variable("a", (2, 3, 3)), variable("e", (3, 3))
+    values = {"a": np.random.default_rng(1).normal(size=(2, 3, 3)) * [[[1.0]], [[20.0]]], "e": 1e3 * np.eye(3)[::-1]}
+    got = evaluate([exponential(a), exponential(a, e)], values, [a, e])
+    for k, own in enumerate(values["a"]):
+        want = expm_frechet(own, values["e"])
+        for result, wanted in zip(got, want, strict=True):
+            np.testing.assert_allclose(result[k], wanted, rtol=0, atol=1e-12 * abs(wanted).max())
 
 
 FAR = np.array([[1e3, -1e3], [-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [np.nan, 0.0]])

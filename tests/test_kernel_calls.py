@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tape import Tape
-from test_kernel import Python, affine, data, frozen, kernel, pair
+from test_kernel import Python, affine, data, kernel, pair
+from test_kernel_out import frozen
 
 from symdiff._kernels.call import with_vectorcall
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError

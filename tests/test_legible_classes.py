@@ -151,3 +151,24 @@ def test_what_is_shown_of_random_slopes_has_their_value(seed: int) -> None:
         slope = sd.gradient(text, wrt, shapes=shapes)
         point = {name: rng.uniform(0.5, 2, size=3 if name in "xy" else ()) for name in shapes}
         np.testing.assert_allclose(at(read(str(slope), shapes), point), at(slope.node, point), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_energies_of_chains_have_no_entries_of_identities(seed: int) -> None:
+    """Of tips that are sums of links: their slopes were shown with ``2 * eye(2)[1][0] * cos(q[0])`` in them."""
+    rng = np.random.default_rng(seed)
+    links, at_tip = int(rng.integers(2, 5)), int(rng.integers(2))
+    q = sd.vector("q", links)
+    signs = rng.choice([-1.0, 1.0, 2.0], links)
+    tip: Any = 0.0
+    energy: Any = 0.0
+    for k in range(links):
+        tip = tip + sd.stack([np.sin(q[k]), -signs[k] * np.cos(q[k])])
+        energy = energy + (-tip if rng.integers(2) else tip)[at_tip]
+    slope = sd.gradient(energy, q)
+    assert "eye" not in str(slope), slope
+    assert "eye" not in str(sd.hessian(energy, q))
+    numbers, step = rng.normal(size=links), 1e-6
+    value = sd.compile(energy, [q], backend="numpy")
+    moved = [(value(numbers + d) - value(numbers - d)) / (2 * step) for d in step * np.eye(links)]
+    np.testing.assert_allclose(sd.compile(slope, [q], backend="interpreter")(numbers), moved, rtol=1e-7, atol=1e-8)

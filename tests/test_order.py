@@ -19,7 +19,7 @@ import symdiff as sd
 from symdiff import graph
 from symdiff.frontend import array
 from symdiff.frontend.numpy.library import LIBRARY, Entry
-from symdiff.frontend.numpy.routines import places
+from symdiff.frontend.numpy.routines import piecewise_constant
 from symdiff.graph.reference import along
 from symdiff.lowering.ordering import comparators
 
@@ -373,6 +373,6 @@ def test_every_entry_of_the_folder_is_called_here(monkeypatch: pytest.MonkeyPatc
     assert len(own) > 50
     elsewhere = {"nanquantile", "nanpercentile", "nanmedian", "arrange", "restore", "shift", "skew", "tri"}
     elsewhere |= {"any", "all"}  # of conditions, among the calls of the library
-    elsewhere |= {*places.__all__, "poly", "polyfit"}  # tests/test_places.py
+    elsewhere |= {*piecewise_constant.__all__, "poly", "polyfit"}  # tests/test_piecewise_constant.py
     assert own - called - elsewhere - set(NAN_FUNCTIONS) == set()
     np.testing.assert_array_equal(sd.compile(sd.tri(2, 3, 1) * sd.scalar("s"))(1.0), np.tri(2, 3, 1))

@@ -220,7 +220,7 @@ def test_batches_whose_axes_have_strides_of_their_own(run: int, dtype: type, col
 def test_a_kernel_tells_the_steps_of_its_plans() -> None:
     W, x = sd.matrix("W", 64, 64), sd.vector("x", 64)
     kernel = sd.compile(np.tanh(W @ x), [W, x], batch=[x])
-    assert kernel.plan.startswith("a batch of x:\n  step 0: product over i0<(batch), i1<64, i2<64 -> r0; ")
+    assert kernel.plan.startswith("a batch of x:\n  step 0: product of W, x over i0<(batch), i1<64, i2<64 -> r0; ")
     assert kernel.plan.count(" a sample; ") == 2
     a, b = sd.scalar("a"), sd.scalar("b")
     shared = sd.compile(np.exp(a) * b)

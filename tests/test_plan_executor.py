@@ -197,14 +197,14 @@ def test_units_are_made_when_needed_and_replaced() -> None:
         asked.append((number, *variant))
         return runner.call(*variant)
 
-    units = PlanUnits(make, [([3], [3])], [False])
+    units = PlanUnits(make, [([3], [3])], [False], [()])
     plan = layout.plan(1, 1, steps, units)
     for order in "CFCF":
         values = np.array(rng.normal(size=(2000, 3)), order=order)
         result = np.empty((2000, 3), order=order)
         assert plan.run([values], [result], 2000) is None
         np.testing.assert_array_equal(result, 2 * values)
-    assert asked == [(0, False, False, False), (0, False, True, False)]  # rows, then columns
+    assert asked == [(0, False, False, False, False), (0, False, True, False, False)]  # rows, then columns
     other = InterpreterRunner(unroll([v.node], [(v * 3.0).node]))
     units.install(0, other.call())
     result = np.empty((5, 3))
@@ -217,7 +217,11 @@ def test_units_are_made_when_needed_and_replaced() -> None:
         raise KeyError("no unit")
 
     with pytest.raises(KeyError, match="no unit"):
-        layout.plan(1, 1, steps, PlanUnits(fail, [([3], [3])], [False])).run([np.ones((5, 3))], [result], 5)
+        layout.plan(1, 1, steps, PlanUnits(fail, [([3], [3])], [False], [()])).run([np.ones((5, 3))], [result], 5)
+    with pytest.raises(ValueError, match="shares other inputs"):
+        PlanUnits(fail, [([3], [3])], [False], [(True,)]).install(0, runner.call())
+    with pytest.raises(ValueError, match="layouts of 1 and 1 programs, or of others, for 1"):
+        PlanUnits(fail, [([3], [3])], [False], [(True, False)])
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

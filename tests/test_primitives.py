@@ -61,6 +61,8 @@ EXAMPLES: dict[str, Node] = {
     "spectral": graph.spectral(
         primitives.Spectral("exp", EXPONENTIAL, EXPONENTIAL, 0), (X,)
     ),
+    "expm": graph.exponential(X, Y),
+    "pinv": graph.pseudo_inverse(graph.input("tall", (4, 2))),
     "stop_gradient": graph.stop_gradient(X),
     "named": graph.label(X, "part"),
     "recurrence": graph.recurrence(
@@ -220,7 +222,7 @@ def test_rows_that_raise_do(name: str) -> None:
 def test_numpy_source_means_what_the_interpreter_does(row: Primitive, node: Node) -> None:
     values = point(node)
     leaves = graph.inputs_of([node])
-    source = emit_numpy(leaves, inline([node]) if row.name == "spectral" else [node])
+    source = emit_numpy(leaves, inline([node]) if row.name in ("spectral", "expm", "pinv") else [node])
     (got,) = load_numpy(source)(*(values[leaf.payload][None] for leaf in leaves))
     (wanted,) = evaluate([node], values)
     np.testing.assert_allclose(got[0], wanted, rtol=1e-14)

@@ -11,8 +11,8 @@ import scipy.stats
 from exact import betaincinv, gammaincinv, stdtrit
 
 import symdiff as sd
-from symdiff.densities.positions import QUANTILES
-from symdiff.densities.table import DISTRIBUTIONS, Distribution
+from symdiff.stats.supports import QUANTILES
+from symdiff.stats.table import DISTRIBUTIONS, Distribution
 
 ROWS = [row for row in DISTRIBUTIONS.values() if row.quantiles]
 FUNCTIONS = pytest.mark.parametrize("function", QUANTILES)

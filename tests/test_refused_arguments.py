@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from scipy import sparse
 
 import symdiff as sd
@@ -201,7 +202,15 @@ KERNEL = sd.compile("x @ x", x="n", backend="interpreter")
         (lambda: anyway.compile(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
         (lambda: sd.gradient(KERNEL, "x"), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
         (lambda: sd.check(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
-        (lambda: sd.compile({"value": "x**2", "slope": sd.gradient("x**2", "x")}), r"write sd.parse\(text, x=3\)"),
+        (lambda: sd.compile({"value": "x**2", "slope": sympy.Symbol("x") * 2}), r"write sd.parse\(text, x=3\)"),
+        (lambda: sd.compile("x", threads="all"), "threads='all'; expected at least 1"),
+        (lambda: sd.compile("x * |x|"), r"found '\|'; write abs\(x\)"),
+        (lambda: sd.compile("f(x) + ∂f/∂x"), r"a derivative is written gradient\(f, x\)"),
+        (lambda: sd.compile("f(x)"), "a definition of your own, h = x . y, takes no arguments"),
+        (lambda: np.add.at(x, [0], 1.0), r"write sd.add_at\(x, i, n\)"),
+        (lambda: sd.compile(x @ x, [x])([[1.0, 2.0], [3.0]]), "rows of different lengths came; expected numbers"),
+        (lambda: sd.parse("A\\b", dialect="matrixcalculus", A="matrix", b="vector"), r"write inv\(A\)\*b"),
+        (lambda: sd.parse("normf(A)", dialect="matrixcalculus", A="matrix"), r"write sqrt\(tr\(A'\*A\)\)"),
         (lambda: s ^ 2, r"a power is written \*\*"),
         (lambda: 2 ^ s, r"a power is written \*\*"),
         (lambda: sd.jacobian(x, x @ x), r"the formula x does not depend on .* x @ x, which is made of it; the"),

@@ -94,7 +94,7 @@ def test_a_page_tells_what_there_is_to_tell() -> None:
     dots = [one for tag, one in nonzeros.found if tag == "rect" and one.get("class") == "dot"]
     assert len(dots) == len(rows)
     assert any(f"{len(rows)} of 12×12" in word for word in nonzeros.words)
-    assert any("map over" in word or "sum over" in word for word in Elements(page(KERNELS["plan"], timed=False)).words)
+    assert any("map of" in word or "sum of" in word for word in Elements(page(KERNELS["plan"], timed=False)).words)
 
 
 def test_names_that_users_choose_are_quoted() -> None:

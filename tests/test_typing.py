@@ -6,12 +6,16 @@ import ast
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import symdiff
 from symdiff import compiler
+
+#: SciPy has types where scipy-stubs is installed.
+SPARSE = "scipy.sparse" if find_spec("scipy-stubs") else 'Any"'
 
 PROGRAM = '''
 import numpy as np
@@ -34,8 +38,23 @@ reveal_type(sd.compile([f, f], [x, A])(numbers, np.eye(3)))
 reveal_type(sd.compile((f, f), [x, A])(numbers, np.eye(3)))
 reveal_type(sd.compile(f, [x, A])(x, A))
 reveal_type(k(numbers, np.eye(3)))
-reveal_type(sd.compile("x @ x, x", x=3)(numbers))
+reveal_type(sd.compile("x @ x", x=3)(numbers))
+reveal_type(sd.compile(["x @ x", "sum(x)"], x=3)(numbers))
+reveal_type(sd.compile({"f": "x @ x"}, x=3)(numbers))
+
+def energy(x: sd.Array) -> sd.Array:
+    return x @ x
+
+reveal_type(sd.compile(energy, x=3)(numbers))
+reveal_type(sd.compile(sd.hessian(f, x), sparse="values")(numbers, np.eye(3)))
+reveal_type(sd.compile(sd.gradient(f, (x, A)), [x, A])(numbers, np.eye(3)))
+reveal_type(sd.compile(sd.gradient(f, {"x": x, "A": A}), [x, A])(numbers, np.eye(3)))
 reveal_type(sd.compile(sd.hessian(f, (x, A)), [x, A])(numbers, np.eye(3)))
+reveal_type(sd.compile(sd.value_and_gradient(f, x), [x, A])(numbers, np.eye(3)))
+reveal_type(sd.compile(sd.value_and_gradient(f, [x, A]), [x, A])(numbers, np.eye(3)))
+reveal_type(sd.gradient(f, (x, A), joined=True))
+reveal_type(sd.jvp(f, (x, A), (x, A)))
+slopes, curvature = sd.compile("gradient(x @ x, x), hessian(x @ x, x)", x=3)(numbers)
 kept: sd.Kernel = sd.compile(f)
 sd.compile(f, backend="natve")
 sd.compile(f, sparse="cs")
@@ -44,19 +63,36 @@ sd.objective(f, x, sparse="cs")
 sd.parse("x", dialect="matlab")
 sd.gradient(f, x, disconnected="none")
 '''
+ARRAY, NUMBERS = "symdiff.frontend.array.Array", "numpy.ndarray["
 SEEN = [
-    'Revealed type is "symdiff.frontend.array.Array"',
-    'Revealed type is "symdiff.frontend.array.Array"',
-    'Revealed type is "symdiff.frontend.outputs.display.FormulaTuple"',
-    'Revealed type is "tuple[symdiff.frontend.array.Array, Any]"',
-    'Revealed type is "symdiff.runtime.kernel.Kernel"',
-    'Revealed type is "str"',
-    'Revealed type is "numpy.ndarray[',
-    'Revealed type is "numpy.ndarray[',
-    'Revealed type is "dict[str, numpy.ndarray[',
-    'Revealed type is "list[numpy.ndarray[',
-    'Revealed type is "tuple[numpy.ndarray[',
-    *4 * ['Revealed type is "Any"'],
+    *[
+        f'Revealed type is "{known}'
+        for known in (
+            f'{ARRAY}"',
+            f'{ARRAY}"',
+            f'symdiff.frontend.outputs.display.FormulaTuple[{ARRAY}]"',
+            f'tuple[{ARRAY}, {ARRAY}]"',
+            "symdiff._typed.TypedKernel[",
+            'str"',
+            *2 * [NUMBERS],
+            f"dict[str, {NUMBERS}",
+            f"list[{NUMBERS}",
+            f"tuple[{NUMBERS}",
+            'Any"',
+            SPARSE,
+            NUMBERS,
+            f"list[{NUMBERS}",
+            f"dict[str, {NUMBERS}",
+            *2 * [NUMBERS],
+            f"tuple[{NUMBERS}",
+            f"dict[str, {NUMBERS}",
+            f"tuple[tuple[{NUMBERS}",
+            f"tuple[{NUMBERS}",
+            f"tuple[{NUMBERS}",
+            f'{ARRAY}"',
+            f'{ARRAY}"',
+        )
+    ],
     'No overload variant of "compile" matches',
     'No overload variant of "compile" matches',
     'Argument "target" to "export" has incompatible type',
@@ -85,7 +121,7 @@ def test_users_programs_are_typed(tmp_path: Path) -> None:
 
 
 def test_options_of_compile_are_those_that_checkers_know() -> None:
-    stub = ast.parse(Path(symdiff.__file__).with_name("_typed.pyi").read_text(encoding="utf-8"))
+    stub = ast.parse((Path(symdiff.__file__).parent / "runtime" / "typed.pyi").read_text(encoding="utf-8"))
     variants = [part.args for part in stub.body if isinstance(part, ast.FunctionDef) and part.name == "compile"]
     assert len(variants) > 4
     source = ast.parse(Path(compiler.__file__).with_suffix(".py").read_text(encoding="utf-8"))
@@ -97,4 +133,7 @@ def test_options_of_compile_are_those_that_checkers_know() -> None:
         assert [one for one in told if one[0] not in changed] == [one for one in meant if one[0] not in changed]
         assert [name for name, _ in told] == [name for name, _ in meant]
         assert [*map(ast.dump, args.defaults)] == [*map(ast.dump, own.defaults)]
-        assert [ast.dump(one) for one in args.kw_defaults if one] == [ast.dump(one) for one in own.kw_defaults if one]
+        pairs = [zip(them.kwonlyargs, them.kw_defaults, strict=True) for them in (args, own)]
+        defaults = [{one.arg: ast.dump(default) for one, default in them if default} for them in pairs]
+        assert defaults[0] == {name: default for name, default in defaults[1].items() if name in defaults[0]}
+        assert defaults[1].keys() - defaults[0].keys() <= {"sparse"}

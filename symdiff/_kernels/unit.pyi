@@ -28,6 +28,7 @@ class NativeCall:
         *,
         columns: bool = False,
         single: bool = False,
+        packed: bool = False,
         constant: Sequence[bool] = (),
         cost: int = 100,
         samples: int = 0,
@@ -36,6 +37,8 @@ class NativeCall:
     def columns(self) -> bool: ...
     @property
     def single(self) -> bool: ...
+    @property
+    def packed(self) -> bool: ...
     def run(
         self,
         inputs: Sequence[npt.NDArray[np.floating]],

@@ -103,6 +103,8 @@ cdef class NativeCall:
         Whether it reads and writes columns (neighbouring samples), not rows.
     single : bool, optional
         Whether it reads, computes and writes float32.
+    packed : bool, optional
+        Whether it takes arrays of known distances only, as the bodies of loops have them.
     constant : sequence of bool, optional
         Inputs that it reads from one sample, the same for all.
     cost : int, optional
@@ -112,7 +114,8 @@ cdef class NativeCall:
     """
 
     def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
-                  *, bint columns=False, bint single=False, constant=(), long cost=100, long samples=0):
+                  *, bint columns=False, bint single=False, bint packed=False, constant=(), long cost=100,
+                  long samples=0):
         cdef bint some = False
         self.library = library
         self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))
@@ -128,7 +131,7 @@ cdef class NativeCall:
             self.constant[i] = value
             some = some or value
         self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, max(samples, lanes), cost,
-                            len(inputs), len(outputs), reduce, columns, single, NULL)
+                            len(inputs), len(outputs), reduce, columns, single, packed, NULL)
         if some:
             self.unit.constant = self.constant
 
@@ -144,6 +147,10 @@ cdef class NativeCall:
     @property
     def single(self):
         return bool(self.unit.single)
+
+    @property
+    def packed(self):
+        return bool(self.unit.packed)
 
     def run(self, inputs, outputs, batch, int threads=1, *, bint kept=False):
         """Run all samples of a batch.
@@ -170,6 +177,8 @@ cdef class NativeCall:
         cdef sd_call call
         cdef long failed, which = 0
         cdef int p = 0
+        if self.unit.packed:
+            raise ValueError("a batch for a unit that only the bodies of loops can run")
         shape = (batch,) if isinstance(batch, int) else batch
         arrays = (*inputs, *outputs)
         if len(inputs) != self.unit.inputs or len(outputs) != self.unit.outputs or len(shape) > SD_AXES:

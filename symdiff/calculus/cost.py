@@ -14,6 +14,7 @@ from typing import TypeAlias
 from ..graph import Node, described, number, postorder
 from ..graph.deltas.contraction_order import cheapest_step, multiplications, volume
 from ..graph.primitives import BY_POSITION, DELTAS, Cost, costing
+from ..graph.scalars.arithmetic import ARITHMETIC
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, nominal, product
 
@@ -22,7 +23,6 @@ NOMINAL, TRANSCENDENTAL = 20, 10
 #: What a node and what each element of a product cost beside the operations: of two forms with as many,
 #: the shorter, and the one that moves less.
 _NODE = _PLACE = 0.01
-_ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "negative"})
 #: Nanoseconds: a view, an operation on whole arrays and a product of them as NumPy calls; an addition of an element;
 #: an operation of a product by BLAS; the same for each row or column of an element of an inverse by LAPACK.
 _VIEW_CALL, _ARRAY_CALL, _PRODUCT_CALL = 300.0, 700.0, 3_000.0
@@ -33,7 +33,7 @@ _EXHAUSTIVE = 4
 _HIGHEST = 64
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
 #: Operations of numbers of which each counts as an addition, and all that count alike whatever their arguments are.
-_SIMPLE = (_ARITHMETIC | _CHEAP) - {"divide"}
+_SIMPLE = (ARITHMETIC | _CHEAP) - {"divide"}
 _OF_NUMBERS = frozenset(FUNCTIONS) - {"power"}
 _FREE, _SEEDS, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.STRUCTURE, Cost.MOVE, Cost.VIEW, Cost.CUBIC))
 
@@ -97,7 +97,7 @@ def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
             filled[node] = size
             continue
         own, full = 0.0, size
-        if op in _ARITHMETIC:
+        if op in ARITHMETIC:
             terms = [filled[a] if sizes[a] == size else filled[a] * size / max(sizes[a], 1.0) for a in node.args]
             if node.is_multiplication:
                 own = full = min(terms)
@@ -153,7 +153,7 @@ def array_time(roots: Sequence[Node]) -> float:
         elif node.is_recurrence:
             total += array_time(node.payload.body.results) * _number(node.payload.length)
         else:
-            cheap = op in _ARITHMETIC or op in _CHEAP or op in _MOVES
+            cheap = op in ARITHMETIC or op in _CHEAP or op in _MOVES
             total += _ARRAY_CALL + _ELEMENT * (1 if cheap else TRANSCENDENTAL) * size
     return total
 

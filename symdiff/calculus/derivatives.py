@@ -22,7 +22,7 @@ from ..ground.tracing import record
 from ..simplify import as_polynomial, by_inverses, opened_shares, simplify
 from .cost import cost
 from .modes import pullback, pushforward
-from .recursive import determinant, recurrence, spectral
+from .recursive import determinant, exponential, pseudo_inverse, recurrence, spectral
 from .row_jacobians import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
@@ -30,6 +30,8 @@ __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp
 
 recurrence.register()
 spectral.register()
+exponential.register()
+pseudo_inverse.register()
 determinant.register()
 
 

@@ -13,10 +13,11 @@ from ..errors import NotDifferentiableError
 from ..graph import REAL, Node, dependents, placeholder, postorder, substitute, zeros
 from ..graph.deltas.einsum import is_zero
 from ..graph.primitives import EACH, SECOND, TOGETHER
+from ..graph.scalars.arithmetic import SUMS
 from .modes import pushforward
 
 #: Operations that are linear in all their arguments at once.
-_SUMS = frozenset({"negative", "add", "subtract"}) | TOGETHER
+_SUMS = SUMS | TOGETHER
 _PRODUCTS = frozenset({"multiply"}) | EACH
 #: Operations that are linear in one of their arguments, and which it is.
 _LINEAR_IN = {"divide": 0, **dict.fromkeys(SECOND, 1)}

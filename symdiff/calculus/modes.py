@@ -203,7 +203,7 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
             return Masked(pushed.settle(), both(whole, pushed.mask))
     reached = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
     mask = reduce(either, reached)
-    if node.op not in (*MATRIX_OPS, "spectral") and any(map(walk.is_wild, node.args)):
+    if node.op not in (*MATRIX_OPS, "spectral", "expm") and any(map(walk.is_wild, node.args)):
         # the products within are looked at one by one
         stand_in = [placeholder(("tangent", node.op, i), arg.shape) for i, arg in enumerate(node.args)]
         image = _differential(node, [s if m is not None else None for s, m in zip(stand_in, moving, strict=True)], ())
@@ -327,7 +327,7 @@ def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) 
     mask, wider = within(node, slope.mask)
     value = slope.settle() if wider else slope.value
     # columns of a solution, and what an author wrote, are looked at one by one
-    apart = node.op in ("custom", "spectral") or (node.op == "solve" and i == 0 and not is_single(mask))
+    apart = node.op in ("custom", "spectral", "expm") or (node.op == "solve" and i == 0 and not is_single(mask))
     pulled = _transpose(node, i, Masked(value, mask if apart else None), prefix, walk)
     if wider and not (known or walk.data):
         return Masked(pulled, None)

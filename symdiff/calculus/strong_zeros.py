@@ -36,6 +36,7 @@ from ..graph.deltas.einsum import is_structured
 from ..graph.deltas.parts import support
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import LISTED, PRIMITIVES, SELECTING, SINGULAR, Mixes
+from ..graph.scalars.arithmetic import APART
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
 from .linear import LINEAR, Linear, LinearProduct, part_items
@@ -88,15 +89,11 @@ def _asks(node: Node) -> bool:
     return a is b or any(abs(scalar_constant(arg) or 0.0) == np.inf for arg in node.args)
 
 
-#: Operations that multiply no argument by another: the value of one does not enter the derivative of another.
-_APART = frozenset({"add", "subtract", "negative", "where", "concatenate"})
-
-
 def unbounded_above(order: Sequence[Node], below: set[Node]) -> set[Node]:
     """Return the nodes of a postorder that feed something unbounded, or are multiplied by it."""
     found: set[Node] = set()
     for node in reversed(order):
-        if node in found or is_unbounded(node) or (node.op not in _APART and not below.isdisjoint(node.args)):
+        if node in found or is_unbounded(node) or (node.op not in APART and not below.isdisjoint(node.args)):
             found.update(node.args)
     return found
 
@@ -357,7 +354,7 @@ def _reach(
     node: Node, arg: Node, mask: Node | None, move: Callable[[Node, Node, Node, tuple[int, ...]], Node]
 ) -> Node | None:
     together = _together(node, arg)
-    if mask is not None and is_single(mask) and (together is not None or node.op == "spectral"):
+    if mask is not None and is_single(mask) and (together is not None or node.op in ("spectral", "expm")):
         return reshape(mask, ())
     return None if mask is None or together is None else move(node, arg, mask, together)
 
@@ -429,7 +426,7 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     row = PRIMITIVES.get(node.op)
     if row is None:
         return None
-    if node.op == "spectral" and arg.ndim < node.ndim:
+    if node.op in ("spectral", "expm") and arg.ndim < node.ndim:
         return None  # a number, or one matrix of several
     if row.mixes is Mixes.MATRIX:
         return (arg.ndim - 2, arg.ndim - 1)

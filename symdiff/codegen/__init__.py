@@ -9,15 +9,15 @@ Invariants
     * No text of a user reaches source, except checked names of arguments, docstrings and comments, in exported files.
     * C and bytecode run the same operations in the same order, and give the same bits.
 Files
-    blocks     rows of a sample by blocks of neighbouring elements
-    names      names of a user in source
-    scalars    what scalar C and scalar Cython write alike
-    splitting  long programs as several functions
-    numpy      readable NumPy source, for every operation and size
-    c          C over vectors of samples, the native backend
-    c99        portable C for other programs, by export
-    cython     a module that can be shipped without symdiff
-    bytecode   code of the interpreter
+    row_blocks  rows of a sample by blocks of neighbouring elements
+    names       names of a user in source
+    scalars     what scalar C and scalar Cython write alike
+    splitting   long programs as several functions
+    numpy       readable NumPy source, for every operation and size
+    c           C over vectors of samples, the native backend
+    c99         portable C for other programs, by export
+    cython      a module that can be shipped without symdiff
+    bytecode    code of the interpreter
 Add
     a target: a folder or file here, and a row of :data:`TARGETS`; what is to run, too, a row in ``runtime/runners``
 """

@@ -19,17 +19,7 @@ from .c.texts import SCALAR, kernel_text
 __all__ = ["ARITHMETIC", "LIBM", "LIBRARY", "OWN", "literal", "text_of"]
 
 #: Operations that are operators in both languages.
-ARITHMETIC = {
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "multiply": "{} * {}",
-    "divide": "{} / {}",
-    "negative": "-{}",
-    "less": "{} < {}",
-    "less_equal": "{} <= {}",
-    "equal": "{} == {}",
-    "not_equal": "{} != {}",
-}
+ARITHMETIC = {"negative": "-{}", **{op: f"{{}} {row.infix} {{}}" for op, row in FUNCTIONS.items() if row.infix}}
 
 _INSTRUCTIONS = {row.c: row.instruction for row in FUNCTIONS.values() if row.instruction}
 

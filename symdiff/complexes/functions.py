@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.symbols import stop_gradient
+from ..graph import constant
 from ..graph.scalars.functions import apply as apply_node
 from .array import FUNCTIONS, ComplexArray
 
@@ -125,6 +126,12 @@ def _tan(z: ComplexArray) -> ComplexArray:
     return ComplexArray(turned.imag, -turned.real)
 
 
+def _wofz(z: ComplexArray) -> ComplexArray:
+    order = constant(0.0)
+    parts = (Array(apply_node(f"wofz_{part}", order, z.real.node, z.imag.node)) for part in ("real", "imag"))
+    return ComplexArray(*parts)
+
+
 def _sqrt(z: ComplexArray) -> ComplexArray:
     # DLMF 4.2.25: the part that is no difference first, the other by the product of both
     large = np.sqrt(0.5 * absolute(z) + 0.5 * abs(z.real))
@@ -230,5 +237,6 @@ FUNCTIONS |= {
     "subtract": _subtract,
     "tan": _tan,
     "tanh": _tanh,
+    "wofz": _wofz,
     "vdot": lambda a, b: _bilinear(_dot_of_all)(ComplexArray(*_pair(a)).conj(), b),
 }

@@ -313,7 +313,8 @@ class Array(Operand):
     def _sympy_(self) -> NoReturn:
         from sympy import SympifyError
 
-        raise SympifyError("a symbol of symdiff")  # SymPy then leaves the operation to this class
+        # of an operator, SymPy then leaves it to this class
+        raise SympifyError("a symbol of symdiff; write np.sin(x), or the whole formula in SymPy")
 
     # ------------------------------------------------------------ NumPy's protocols
 
@@ -323,7 +324,7 @@ class Array(Operand):
         if method != "__call__":
             target = UFUNC_METHODS.get((name, method))
             if target is None:
-                raise UnsupportedError(f"np.{name}.{method} of symbols")
+                raise UnsupportedError(f"np.{name}.{method} of symbols; for np.add.at write sd.add_at(x, i, n)")
             if target in ("sum", "prod", "max", "min", "logsumexp", "any", "all") and "axis" not in kwargs:
                 kwargs["axis"] = 0  # a ufunc reduces the first axis
             return call(LIBRARY[target], inputs, kwargs)

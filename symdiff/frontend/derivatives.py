@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import wraps
 from inspect import signature
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from ..errors import ArgumentError
 from ..ground.budget import budgeted
@@ -15,18 +15,23 @@ from ..ground.tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array, asarray
 from .formula import merge_shapes, read_formula
-from .outputs.display import FormulaTuple
+from .outputs.display import FormulaDict, FormulaTuple
 from .sympy import is_sympy, symbols_in
 
+#: What a derivative gives for one variable, for several in a tuple or list, and for several in a dict.
+One_co = TypeVar("One_co", covariant=True)
+Several_co = TypeVar("Several_co", covariant=True)
+Named_co = TypeVar("Named_co", covariant=True)
 
-class Derivative(Protocol):
+
+class Derivative(Protocol[One_co, Several_co, Named_co]):
     """A derivative of a formula in any form: an array for one variable, a structure of them for a structure."""
 
     __name__: str
 
     @overload
     def __call__(
-        self, f: Any, wrt: Array | str, *args: Any,
+        self, f: Any, wrt: Any, *args: Any, joined: Literal[True],
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
@@ -34,11 +39,27 @@ class Derivative(Protocol):
 
     @overload
     def __call__(
-        self, f: Any, wrt: tuple[Any, ...], *args: Any,
+        self, f: Any, wrt: Array | str, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
-    ) -> FormulaTuple: ...
+    ) -> One_co: ...
+
+    @overload
+    def __call__(
+        self, f: Any, wrt: tuple[Array | str, ...] | list[Array] | list[str], *args: Any,
+        disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
+        invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
+    ) -> Several_co: ...
+
+    @overload
+    def __call__(
+        self, f: Any, wrt: dict[str, Array] | dict[str, str], *args: Any,
+        disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
+        invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
+    ) -> Named_co: ...
 
     @overload
     def __call__(
@@ -47,6 +68,14 @@ class Derivative(Protocol):
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
     ) -> Any: ...
+
+
+#: Of a structure of variables: a derivative by each, second derivatives by each pair.
+Slopes: TypeAlias = Derivative[Array, FormulaTuple[Array], FormulaDict[Array]]
+Curvatures: TypeAlias = Derivative[Array, FormulaTuple[FormulaTuple[Array]], FormulaDict[FormulaDict[Array]]]
+ValueAndSlopes: TypeAlias = Derivative[
+    tuple[Array, Array], tuple[Array, FormulaTuple[Array]], tuple[Array, FormulaDict[Array]]
+]
 
 
 def _widen(function: Any) -> Any:
@@ -139,11 +168,11 @@ _NOTE = """
     ``"default"`` and anything else no bound.
     """
 
-gradient: Derivative = _widen(derivatives.gradient)
-value_and_gradient: Callable[..., tuple[Array, Any]] = _widen(derivatives.value_and_gradient)
-jacobian: Derivative = _widen(derivatives.jacobian)
-hessian: Derivative = _widen(derivatives.hessian)
-jvp: Derivative = _widen(derivatives.jvp)
-vjp: Derivative = _widen(derivatives.vjp)
-hvp: Derivative = _widen(derivatives.hvp)
-derivative: Derivative = _widen(derivatives.derivative)
+gradient: Slopes = _widen(derivatives.gradient)
+value_and_gradient: ValueAndSlopes = _widen(derivatives.value_and_gradient)
+jacobian: Slopes = _widen(derivatives.jacobian)
+hessian: Curvatures = _widen(derivatives.hessian)
+jvp: Derivative[Array, Array, Array] = _widen(derivatives.jvp)
+vjp: Slopes = _widen(derivatives.vjp)
+hvp: Slopes = _widen(derivatives.hvp)
+derivative: Derivative[Array, Array, Array] = _widen(derivatives.derivative)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import Node, inputs_of, walk_sizes
 from ..graph.dump import record_text
-from ..graph.sizes import show
 from ..ground.advice import OPTIONS, close_to
 from ..ground.guard import users
 from ..ground.names import is_name
@@ -24,7 +23,7 @@ from .functions.closing import refuse_strays
 from .numpy.operands import as_node
 from .outputs import is_structure, leaves, transform
 from .provenance import join, of_inputs
-from .shapes import another, check_names, two_of
+from .shapes import another, check_names, listed, own_shapes, two_of, unknown_name
 from .symbols import check_name, symbols_of
 from .sympy import Inputs, from_sympy, is_sympy, symbols_in
 
@@ -100,7 +99,7 @@ class Formula:
             except ParseError:
                 raise ArgumentError(
                     f"{name!r} is no input of the formula, and no definition in it{close_to(name, self.inputs)}; "
-                    f"differentiate with respect to one of its inputs: {_listed(list(self.inputs))}"
+                    f"differentiate with respect to one of its inputs: {listed(list(self.inputs))}"
                 ) from None
 
     def refuse_unused(self, what: str = "a shape") -> None:
@@ -113,7 +112,7 @@ class Formula:
         """
         for name in self.inputs:
             if name in self.unused:
-                raise _unknown(name, self.options, [n for n in self.inputs if n not in self.unused], what)
+                raise unknown_name(name, self.options, [n for n in self.inputs if n not in self.unused], what)
 
 
 def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options: Sequence[str] = ()) -> Formula:
@@ -156,13 +155,13 @@ def _read(formula: Any, given: dict[str, Any], options: Sequence[str]) -> Formul
         return _trace(formula, given, options)
     parts = [formula] if is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
-        if not all(isinstance(part, str) for part in parts):
-            raise ArgumentError("text and symbols in one structure; write sd.parse(text, x=3), with shapes, for text")
+        if any(is_sympy(part) for part in parts):
+            raise ArgumentError("text and SymPy in one structure; write sd.parse(text, x=3), with shapes, for text")
         return _read_text(formula, given, options)
     kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
     if given:
-        raise _undeclared(given, read.inputs, options, kind)
+        raise own_shapes(given, read.inputs, options, kind)
     return read
 
 
@@ -189,12 +188,17 @@ def _inputs_of(value: Any) -> dict[str, Array]:
 def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
     from .text.parse import declare, parse_within
 
+    # symbols beside texts, such as derivatives of them, bring inputs of their own
+    own = _inputs_of([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
     try:
         inputs = declare(shapes)
+        if not inputs.keys().isdisjoint(own):
+            raise own_shapes({name: shapes[name] for name in inputs if name in own}, own, options, "symbols")
     except SymdiffError:
         _refuse_misspelt(formula, shapes, options)
         raise
     unused = set(inputs)
+    inputs |= own
     measured, defined = set[str](), dict[str, Array]()
 
     def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
@@ -203,8 +207,10 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         measured.update(parsed.measured)
         return parsed
 
-    def read_output(text: str) -> Any:
-        parsed = parse(text, inputs, "error" if shapes else "scalar")
+    def read_output(text: Any) -> Any:
+        if not isinstance(text, str):
+            return asarray(text)
+        parsed = parse(text, inputs, "error" if shapes or own else "scalar")
         defined.update(parsed.names)
         return parsed.result
 
@@ -232,10 +238,10 @@ def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[
     from .text.parse import declare
     from .text.tokens import mentioned
 
-    names = mentioned(leaves(formula))
+    names = mentioned([part for part in leaves(formula) if isinstance(part, str)])
     for name in shapes if options else ():
         if names is not None and name not in names:
-            unknown = _unknown(name, options, [n for n in shapes if n in names], "a shape")
+            unknown = unknown_name(name, options, [n for n in shapes if n in names], "a shape")
             if name in OPTIONS or close_to(name, options):
                 raise unknown from None
             try:
@@ -248,39 +254,6 @@ def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
     """Return outputs that know the order of the inputs they were read with."""
     record = of_inputs(one.node for one in inputs.values())
     return _map(value, lambda output: Array(output.node, record.joined(output.provenance)))
-
-
-def _unknown(
-    name: str,
-    options: Sequence[str],
-    inputs: Sequence[str],
-    what: str,
-    also: str = "the formula has no input of that name",
-) -> ArgumentError:
-    listed = f"inputs: {_listed(inputs)}"
-    close = OPTIONS.get(name) or close_to(name, [*options, *inputs])
-    if options:
-        return ArgumentError(f"{name}= is no option, and {also}{close}; options: {', '.join(options)}; {listed}")
-    return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {listed}")
-
-
-def _undeclared(
-    given: Mapping[str, Any], inputs: Mapping[str, Array], options: Sequence[str], kind: str
-) -> ArgumentError:
-    """Say of keywords beside a formula that takes no shapes which is no option, or which input has its shape."""
-    strange = next((name for name in given if name not in inputs), None)
-    if strange is not None:
-        unknown = _unknown(strange, options, list(inputs), "a shape")
-        return ArgumentError(f"{unknown}; {kind} carry their own shapes")
-    name = next(iter(given))
-    return ArgumentError(
-        f"a shape for {name!r}, which has {show(inputs[name].node.shape)}: {kind} carry their own shapes; leave "
-        f"{name}= out, and make {kind} of another shape where one is meant"
-    )
-
-
-def _listed(inputs: Sequence[str]) -> str:
-    return (", ".join(inputs[:20]) or "none") + (", ..." if len(inputs) > 20 else "")
 
 
 def _read_symbols(formula: Any) -> Formula:
@@ -348,7 +321,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     missing, strange = [n for n in wanted if n not in shapes], [n for n in shapes if n not in wanted]
     if missing or strange:
         if strange and options and not missing:
-            raise _unknown(strange[0], options, wanted, "a shape", "the function has no parameter of that name")
+            raise unknown_name(strange[0], options, wanted, "a shape", "the function has no parameter of that name")
         close = close_to(strange[0], [*options, *missing]) if strange else ""
         what = "kernel, whose formula is kernel(*symbols)," if hasattr(function, "stats") else "function"
         raise ArgumentError(

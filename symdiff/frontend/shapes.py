@@ -6,7 +6,7 @@ or from a program, so every wrong form of one is met with the right forms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..graph import INT, REAL, Node
 from ..graph.primitives import NOTHING_KNOWN, Assumptions
 from ..graph.sizes import Dim, Shape, Size, check_elements, named, show
+from ..ground.advice import OPTIONS, close_to
 from ..ground.limits import LIMITS, Limits
 from ..ground.names import is_name
 
@@ -280,3 +281,38 @@ def another(own: Node, given: Node) -> str:
 
 def _declared(node: Node) -> str:
     return " and ".join(words(node.assumptions)) or ("int" if node.dtype is INT else "nothing")
+
+
+def unknown_name(
+    name: str,
+    options: Sequence[str],
+    inputs: Sequence[str],
+    what: str,
+    also: str = "the formula has no input of that name",
+) -> ArgumentError:
+    """Say of a keyword that it is neither an option nor an input, with the names that are close."""
+    known = f"inputs: {listed(inputs)}"
+    close = OPTIONS.get(name) or close_to(name, [*options, *inputs])
+    if options:
+        return ArgumentError(f"{name}= is no option, and {also}{close}; options: {', '.join(options)}; {known}")
+    return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {known}")
+
+
+def own_shapes(
+    given: Mapping[str, Any], inputs: Mapping[str, Any], options: Sequence[str], kind: str
+) -> ArgumentError:
+    """Say of keywords beside a formula that takes no shapes which is no option, or which input has its shape."""
+    strange = next((name for name in given if name not in inputs), None)
+    if strange is not None:
+        unknown = unknown_name(strange, options, list(inputs), "a shape")
+        return ArgumentError(f"{unknown}; {kind} carry their own shapes")
+    name = next(iter(given))
+    return ArgumentError(
+        f"a shape for {name!r}, which has {show(inputs[name].node.shape)}: {kind} carry their own shapes; leave "
+        f"{name}= out, and make {kind} of another shape where one is meant"
+    )
+
+
+def listed(inputs: Sequence[str]) -> str:
+    """Return the first names."""
+    return (", ".join(inputs[:20]) or "none") + (", ..." if len(inputs) > 20 else "")

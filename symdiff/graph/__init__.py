@@ -12,7 +12,8 @@ here knows derivatives.
     arrange              an array in the order of another
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     take, put            the same at positions known at call time
-    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, stop_gradient, named, custom
+    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, exponential, pseudo_inverse
+    stop_gradient, named, custom
     recurrence           one body that runs n times
 
 Takes
@@ -50,11 +51,13 @@ from .._kernels.system.unique import mark as mark_settled
 from .contractions import (
     broadcast_to,
     contract,
+    exponential,
     label_sizes,
     line_along,
     matmul,
     matrix,
     places,
+    pseudo_inverse,
     spectral,
     sum_axes,
     swap,
@@ -150,6 +153,7 @@ __all__ = [
     "dependents",
     "described",
     "elementwise",
+    "exponential",
     "extent",
     "flatten",
     "gather",
@@ -171,6 +175,7 @@ __all__ = [
     "placeholder",
     "places",
     "postorder",
+    "pseudo_inverse",
     "put",
     "rebuild",
     "recurrence",

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DtypeError, ShapeError
 from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern, placeholder
 from .primitives import PRIMITIVES, Contraction, Labels, Spectral
-from .sizes import Dim, Shape, show
+from .sizes import Dim, Shape, hint_of, show
 from .structural import cumulative, reshape, slicing, whole
 
 
@@ -149,6 +149,7 @@ def matmul(a: Node, b: Node) -> Node:
         raise ShapeError(
             f"matmul of shapes {show(a.shape)} and {show(b.shape)}: size {a.shape[-1]} against {b.shape[-2]}; expected "
             "the last axis of the first to be as long as the second-to-last of the second"
+            f"{hint_of(a.shape[-1], b.shape[-2])}"
         )
     lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]], "matrix stacks")
     i, j, k = len(lead), len(lead) + 1, len(lead) + 2
@@ -188,6 +189,25 @@ def matrix(op: str, *args: Node) -> Node:
         return intern(op, pair, None, (*lead, *b.shape[-2:]))
     shape = a.shape[:-1] if op == "eigvalsh" else a.shape if PRIMITIVES[op].keeps else a.shape[:-2]
     return intern(op, args, None, shape)
+
+
+def exponential(a: Node, *direction: Node) -> Node:
+    """Return the exponential of square matrices, or its derivative at them in a direction; stacks broadcast."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"expm of an array of shape {show(a.shape)}; expected a square matrix (or a stack of them)")
+    for e in direction:
+        if e.shape[-2:] != a.shape[-2:]:
+            shapes = f"{show(a.shape)} and {show(e.shape)}"
+            raise ShapeError(f"expm_differential of shapes {shapes}; expected square matrices of one shape")
+    lead = broadcast_shapes([x.shape[:-2] for x in (a, *direction)], "matrix stacks")
+    return intern("expm", (a, *direction), None, (*lead, *a.shape[-2:]))
+
+
+def pseudo_inverse(a: Node) -> Node:
+    """Return the pseudo-inverse of matrices with as many rows as columns, or more, of full rank."""
+    if a.ndim < 2:
+        raise ShapeError(f"pinv of an array of shape {show(a.shape)}; expected a matrix (or a stack of them)")
+    return intern("pinv", (a,), None, (*a.shape[:-2], a.shape[-1], a.shape[-2]))
 
 
 def point(k: int) -> Node:

@@ -126,13 +126,14 @@ def _details(node: Printable) -> str:
     if node.op == "spectral":
         return word(payload.name)
     if isinstance(payload, tuple) and len(payload) == 1:  # a record of one field
-        return word(payload[0])
+        one = payload[0]
+        return ", ".join(map(word, one)) if isinstance(one, tuple) and len(one) <= _ITEMS else word(one)
     if isinstance(payload, tuple) and hasattr(payload, "_fields"):
         return ", ".join(f"{field}={word(value)}" for field, value in zip(payload._fields, payload, strict=True))
     return "" if payload is None else word(payload)
 
 
-def _leaf(node: Printable) -> str:
+def leaf_text(node: Printable) -> str:
     """Return a node without arguments."""
     if node.is_input:
         name = node.name
@@ -178,7 +179,7 @@ class _Line:
         if self.room <= 0 or level > _LEVELS:
             self.put("…")
         elif not node.args:
-            self.put(_leaf(node))
+            self.put(leaf_text(node))
         elif node in self.numbers:
             self.put(f"%{self.numbers[node]}")
         else:
@@ -242,6 +243,6 @@ def listing(roots: Iterable[Printable]) -> Iterator[str]:
             details = _details(node)
             made = f"{node.op}[{details}] {args}" if details else f"{node.op} {args}"
         else:
-            made = f"input {_leaf(node)}" if node.is_input else _leaf(node)
+            made = f"input {leaf_text(node)}" if node.is_input else leaf_text(node)
         yield f"v{numbers[node]} = {made}: {_kind(node)}"
     yield f"results: {', '.join([f'v{numbers[top]}' for top in tops])}"

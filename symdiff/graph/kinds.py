@@ -65,7 +65,7 @@ PREDICATES = {
 }
 
 #: Operations that inlining replaces by what they are made of: no stage after it meets them.
-INLINED = ("named", "stop_gradient", "custom", "spectral")
+INLINED = ("named", "stop_gradient", "custom", "spectral", "expm", "pinv")
 
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.

@@ -14,7 +14,7 @@ from ..ground.budget import NODE_STEPS, current, reserve
 from .dump import brief
 from .kinds import PREDICATES
 from .primitives import NOTHING_KNOWN, Assumptions, Declared, Diagonal, Extent, Place, Placeholder
-from .sizes import Dim, Shape, fixed, product, show
+from .sizes import Dim, Shape, fixed, hint_of, product, show
 
 REAL = "real"
 BOOL = "bool"
@@ -241,7 +241,8 @@ def broadcast_shapes(shapes: Iterable[Shape], what: str = "operands") -> Shape:
                 if result[axis] != 1:
                     raise ShapeError(
                         f"{what} of shapes {' and '.join(map(show, known))} do not broadcast: size {result[axis]} "
-                        f"against {size} on axis {axis - rank}; equal sizes or 1 were expected"
+                        f"against {size} on axis {axis - rank}; equal sizes or 1 were "
+                        f"expected{hint_of(result[axis], size)}"
                     )
                 result[axis] = size
     return tuple(result)

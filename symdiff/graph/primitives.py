@@ -309,9 +309,9 @@ def _so_far(name: str, linear: Linearity = Linearity.NO, **rest: Any) -> None:
     _row(name, "cumulative", Along, 1, linear, Mixes.SO_FAR, Cost.CALL, **row)
 
 
-def _matrix(name: str, arity: int = 1, linear: Linearity = Linearity.NO, **rest: Any) -> None:
-    row = {"numpy": name, "notation": "matrix", "keeps": True, **rest}
-    _row(name, "matrix", type(None), arity, linear, Mixes.MATRIX, Cost.CUBIC, **row)
+def _matrix(name: str, arity: int | None = 1, linear: Linearity = Linearity.NO, **rest: Any) -> None:
+    row = {"numpy": "" if "made" in rest else name, "notation": "matrix", "keeps": True, **rest}
+    _row(name, row.pop("made", "matrix"), type(None), arity, linear, Mixes.MATRIX, Cost.CUBIC, **row)
 
 
 # Leaves
@@ -364,9 +364,10 @@ _matrix("eigvalsh", keeps=False, singular=True)
 _matrix("eigenvectors", singular=True)
 _matrix("adjugate_differential", 2, Linearity.SECOND)
 
-# Functions of symmetric matrices, and their derivatives
 _row("spectral", "spectral", Spectral, None, Linearity.NO, Mixes.MATRIX, Cost.CUBIC, notation="function", keeps=True,
      singular=True)
+_matrix("expm", None, made="exponential", notation="function", singular=True)
+_matrix("pinv", None, made="pseudo_inverse", notation="function", keeps=False, singular=True)
 
 # Names and derivatives by decree
 _row("stop_gradient", "stop_gradient", type(None), 1, Linearity.NO, Mixes.NOTHING, Cost.FREE, notation="function")

@@ -394,6 +394,13 @@ def show(shape: Sequence[object]) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else "(" + ", ".join(map(str, shape)) + ")"
 
 
+def hint_of(a: Dim, b: Dim) -> str:
+    """Return what to do about two sizes that differ, where one is a letter; nothing for numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return ""
+    return f"; a letter stands for any size: where {a} and {b} are one size, give them the same letter or number"
+
+
 def check_elements(shape: Shape, limits: Limits) -> None:
     """Refuse an array that is too large; symbolic sizes pass, being known at call time only.
 

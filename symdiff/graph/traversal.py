@@ -11,7 +11,7 @@ from .._kernels.system.unique import DESCRIBED, LEAVES, walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
-from .contractions import contract, matrix, spectral
+from .contractions import contract, exponential, matrix, pseudo_inverse, spectral
 from .kinds import REPEATED
 from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
 from .primitives import INNER, LISTED, PRIMITIVES, Body, complete
@@ -132,6 +132,8 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "matrix": lambda n, a: matrix(n.op, *a),
     "arrange": lambda n, a: arrange(a[0], a[1], n.payload.axis + a[1].ndim, n.payload.reverse),
     "spectral": lambda n, a: spectral(n.payload, a),
+    "exponential": lambda n, a: exponential(*a),
+    "pseudo_inverse": lambda n, a: pseudo_inverse(*a),
     "triangle": lambda n, a: triangle(a[0], n.payload.upper, n.payload.offset),
     "reshape": lambda n, a: reshape(a[0], n.shape),
     "slicing": lambda n, a: slicing(a[0], n.payload.items),

@@ -192,8 +192,9 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    **dict.fromkeys(("hyp1f1", "hyp2f1", "hyp0f1", "hyperu", "wofz", "voigt_profile"),
-                    "there is no rule for it; write custom(f, jvp=...) with its derivative"),
+    "hyperu": "there is no rule for it; write custom(f, jvp=...) with its derivative",
+    "wofz": "it is complex; its parts at x + iy are wofz_real(0, x, y) and wofz_imag(0, x, y), of complex arrays it is "
+            "scipy.special.wofz(z)",
     "array": "it stands for a constant too long to print; give the constant as an input",
     "put": "symbols cannot be assigned to; build the array with where, stack or concatenate",
     "copyto": "symbols cannot be assigned to; build the array with where, stack or concatenate",
@@ -230,6 +231,8 @@ KERNEL: Mapping[str, str] = {
 
 _SIZE = 'a size that is a letter is a number: sum(x) / n with x="n"'
 
+#: Loops in formula text.
+LOOPS = "text has sums, sum_over(k, n, x**k), and no other loops; write sd.scan or sd.iterate of symbols"
 #: Functions in formula text.
 TEXT: Mapping[str, str] = {
     "T": "a transpose is written X.T",
@@ -241,6 +244,7 @@ TEXT: Mapping[str, str] = {
     "jac": "write jacobian(f, x)",
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
+    **dict.fromkeys(("scan", "iterate"), LOOPS),
     **dict.fromkeys(("len", "numel", "shape", "size"), _SIZE),
 }
 

@@ -11,6 +11,7 @@ Files
     variables   arrays of any structure as the one vector that a library moves
     behind      the other inputs of a formula, behind that vector, in order or by name
     signature   symbols and results of a kernel, and which kernels are functions of one sample
+    slopes      kernels of the products with a kernel's Jacobian
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
     ipopt       an objective and constraints as Ipopt's problem, with sparse derivatives
     jax         kernels as functions under jit, vmap and grad

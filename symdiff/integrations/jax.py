@@ -1,30 +1,30 @@
 """Kernels as functions of JAX: under jit, vmap, and grad of any order.
 
-JAX calls the kernel back with NumPy's arrays (``jax.pure_callback``), and gets derivatives as further kernels: the
-tangent is the Jacobian, which a kernel computes, times the tangents of the inputs, which JAX multiplies. So forward and
-reverse mode, and derivatives of derivatives, follow from one rule.
+Three primitives call kernels back with NumPy's arrays (``jax.pure_callback``): the kernel itself, its jvp by one input,
+and its vjp by one input. Each of the last two is the transpose of the other, and both are kernels that symdiff derives.
+So forward and reverse mode, and derivatives of derivatives, follow without the matrix that they multiply by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
-from ..compiler import compile
 from ..errors import ShapeError
-from ..frontend import derivatives
-from ..frontend.array import Array
 from ..frontend.outputs import leaves, pack
 from ..graph.size_equations import bind
 from ..graph.sizes import Size, show
 from ..runtime.calls.arguments import sample_shape
 from ..runtime.kernel import Kernel
-from ..runtime.options import Backend
-from .signature import check_one_sample, symbols_of, template_of_results
+from .signature import check_one_sample, template_of_results
+from .slopes import pulled, pushed
 
 __all__ = ["wrap"]
 
@@ -49,22 +49,9 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
         For a kernel that sums over its batch, has batch axes behind, or takes structures or positions.
     """
     check_one_sample(kernel, "JAX", "jax.vmap and jnp.sum take the place of the first two")
-    return _Function(kernel).callable
+    own, template = _Kernel(kernel), template_of_results(kernel)
 
-
-class _Function:
-    """A kernel, and the function of its Jacobians once that is asked for."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.template = template_of_results(kernel)
-        self.slopes: dict[int, Callable[..., Any]] = {}
-        function = jax.custom_jvp(self._call)
-        function.defjvp(self._tangents)
-        self.callable: Callable[..., Any] = function
-
-    def _call(self, *args: Any) -> Any:
-        kernel = self.kernel
+    def call(*args: Any) -> Any:
         if len(args) != len(kernel.inputs):
             raise ShapeError(f"{len(args)} arguments; expected {len(kernel.inputs)}: {kernel.signature}")
         dtype = jnp.result_type(float)
@@ -74,31 +61,152 @@ class _Function:
             if array.ndim != len(p.shape) or not all(fits):
                 came = f"{p.name} has shape {show(array.shape)}"
                 raise ShapeError(f"{came}; expected {show(p.shape)} (jax.vmap adds axes of a batch)")
-        sizes = bind([p.name for p in kernel.inputs], [p.shape for p in kernel.inputs], [a.shape for a in arrays])
-        kinds = [jax.ShapeDtypeStruct(sample_shape(p.shape, sizes), dtype) for p in kernel.outputs]
-        results = jax.pure_callback(self._run, kinds, *arrays, vmap_method="expand_dims")
-        return pack(self.template, iter(results))
+        return pack(template, iter(_value.bind(*arrays, own=own)))
 
-    def _run(self, *args: Any) -> list[Any]:
-        results = self.kernel(*(np.asarray(arg) for arg in args))
-        return [np.asarray(result) for result in leaves(results)]
+    call.__name__ = call.__qualname__ = "kernel"
+    call.__doc__ = f"{kernel.signature}, of JAX's arrays."
+    return call
 
-    def _tangents(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        result = self.callable(*primals)
-        totals: list[Any] = [jnp.zeros_like(one) for one in leaves(result)]
-        for number, tangent in enumerate(tangents):
-            if isinstance(tangent, jax.custom_derivatives.SymbolicZero):
+
+class _Kernel:
+    """A kernel, and those of its products with a Jacobian once they are asked for."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.pushes: dict[int, _Kernel] = {}
+        self.pulls: dict[int, _Kernel] = {}
+
+    def push(self, number: int) -> _Kernel:
+        """Return the jvp by one input, whose tangent stands behind the inputs."""
+        if number not in self.pushes:
+            self.pushes[number] = _Kernel(pushed(self.kernel, (number,)))
+        return self.pushes[number]
+
+    def pull(self, number: int) -> _Kernel:
+        """Return the vjp by one input, with a cotangent for each output behind the inputs."""
+        if number not in self.pulls:
+            self.pulls[number] = _Kernel(pulled(self.kernel, number))
+        return self.pulls[number]
+
+    def run(self, *args: Any) -> list[Any]:
+        """Return the results of a batch."""
+        arrays = [np.asarray(arg) for arg in args]
+        return [np.asarray(result, arrays[0].dtype) for result in leaves(self.kernel(*arrays))]
+
+    def shapes(self, given: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Return the shapes of the results: axes of the batch, which arguments share or lack, then a sample's."""
+        inputs = self.kernel.inputs
+        own = [shape[len(shape) - len(p.shape) :] for p, shape in zip(inputs, given, strict=True)]
+        leads = [shape[: len(shape) - len(sample)] for shape, sample in zip(given, own, strict=True)]
+        sizes = bind([p.name for p in inputs], [p.shape for p in inputs], own)
+        lead = np.broadcast_shapes(*leads)
+        return [(*lead, *sample_shape(p.shape, sizes)) for p in self.kernel.outputs]
+
+
+def _chosen(own: _Kernel, number: int | None, way: str | None) -> _Kernel:
+    if number is None:
+        return own
+    return own.push(number) if way == "push" else own.pull(number)
+
+
+def _primitive(name: str, way: str | None) -> Primitive:
+    """Return a primitive that calls a kernel, its jvp or its vjp, with its shapes, its program and its batches."""
+    made = Primitive(name)
+    made.multiple_results = True
+
+    def abstract(*args: Any, own: _Kernel, number: int | None = None) -> list[Any]:
+        found = _chosen(own, number, way).shapes([arg.shape for arg in args])
+        return [jax.core.ShapedArray(shape, args[0].dtype) for shape in found]
+
+    def compute(*args: Any, own: _Kernel, number: int | None = None) -> list[Any]:
+        called = _chosen(own, number, way)
+        kinds = [jax.ShapeDtypeStruct(shape, args[0].dtype) for shape in called.shapes([arg.shape for arg in args])]
+        results: list[Any] = jax.pure_callback(called.run, kinds, *args, vmap_method="broadcast_all")
+        return results
+
+    def map_batch(args: Sequence[Any], axes: Sequence[Any], own: _Kernel, number: int | None = None) -> tuple[Any, Any]:
+        """Call the kernel once: the mapped axis is one more of its batch, in front of all others."""
+        ranks = [len(p.shape) for p in _chosen(own, number, way).kernel.inputs]
+        leads = [jnp.ndim(a) - n - (at is not None) for a, n, at in zip(args, ranks, axes, strict=True)]
+        moved = []
+        for array, axis, lead in zip(args, axes, leads, strict=True):
+            if axis is None:
+                moved.append(array)
                 continue
-            for k, slope in enumerate(leaves(self._slope(number)(*primals))):
-                totals[k] = totals[k] + jnp.tensordot(slope, tangent, axes=jnp.ndim(tangent))
-        return result, pack(self.template, iter(totals))
+            front = jnp.moveaxis(array, axis, 0)
+            moved.append(front.reshape(front.shape[:1] + (1,) * (max(leads) - lead) + front.shape[1:]))
+        named = {} if number is None else {"number": number}
+        results = made.bind(*moved, own=own, **named)
+        return results, [0] * len(results)
 
-    def _slope(self, number: int) -> Callable[..., Any]:
-        """Return the function of the Jacobians of all outputs by one input."""
-        if number not in self.slopes:
-            symbols = symbols_of(self.kernel)
-            formulas: list[Array] = leaves(self.kernel(*symbols))
-            parts = [derivatives.jacobian(one, symbols[number], disconnected="zero") for one in formulas]
-            backend: Backend = "numpy" if self.kernel.backend == "numpy" else "auto"
-            self.slopes[number] = wrap(compile(parts, symbols, backend=backend))
-        return self.slopes[number]
+    made.def_impl(jax.jit(compute, static_argnames=("own", "number")))
+    made.def_abstract_eval(abstract)
+    mlir.register_lowering(made, mlir.lower_fun(compute, multiple_results=True))
+    batching.primitive_batchers[made] = map_batch
+    return made
+
+
+_value = _primitive("symdiff_value", None)
+_push = _primitive("symdiff_jvp", "push")
+_pull = _primitive("symdiff_vjp", "pull")
+
+
+def _is_zero(tangent: Any) -> bool:
+    return isinstance(tangent, ad.Zero)
+
+
+def _along(primals: Sequence[Any], tangents: Sequence[Any], own: _Kernel) -> list[Any]:
+    """Return the terms of a derivative by the first arguments, in the direction of the tangents that are not zero."""
+    return [
+        _push.bind(*primals, tangent, own=own, number=number)
+        for number, tangent in enumerate(tangents)
+        if not _is_zero(tangent)
+    ]
+
+
+def _added(results: Sequence[Any], terms: Sequence[Sequence[Any]]) -> list[Any]:
+    if not terms:
+        return [ad.Zero.from_primal_value(one) for one in results]
+    return [sum(each[1:], each[0]) for each in zip(*terms, strict=True)]
+
+
+def _value_jvp(primals: Sequence[Any], tangents: Sequence[Any], own: _Kernel) -> tuple[Any, Any]:
+    results = _value.bind(*primals, own=own)
+    return results, _added(results, _along(primals, tangents, own))
+
+
+def _linear_jvp(
+    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], own: _Kernel, number: int
+) -> tuple[Any, Any]:
+    """Of a product with a Jacobian: linear in what stands behind the inputs, and a kernel of all of them."""
+    results = primitive.bind(*primals, own=own, number=number)
+    count = len(own.kernel.inputs)
+    called = own.push(number) if primitive is _push else own.pull(number)
+    terms = _along(primals, tangents[:count], called)
+    if not all(map(_is_zero, tangents[count:])):
+        given = [ad.instantiate_zeros(one) for one in tangents[count:]]
+        terms.append(primitive.bind(*primals[:count], *given, own=own, number=number))
+    return results, _added(results, terms)
+
+
+def _turned(primitive: Primitive, cotangents: Sequence[Any], *args: Any, own: _Kernel, number: int) -> list[Any]:
+    """Transpose a product with a Jacobian: that of the other direction, summed over what arguments share."""
+    count = len(own.kernel.inputs)
+    given = [ad.instantiate_zeros(one) for one in cotangents]
+    found = (_pull if primitive is _push else _push).bind(*args[:count], *given, own=own, number=number)
+    return [None] * count + [
+        _summed(one, arg.aval.shape) if ad.is_undefined_primal(arg) else None
+        for one, arg in zip(found, args[count:], strict=True)
+    ]
+
+
+def _summed(array: Any, shape: tuple[int, ...]) -> Any:
+    array = array.sum(tuple(range(array.ndim - len(shape))))
+    shared = tuple(k for k, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if m == 1 and n > 1)
+    return array.sum(shared, keepdims=True) if shared else array
+
+
+ad.primitive_jvps[_value] = _value_jvp
+for _each in (_push, _pull):
+    ad.primitive_jvps[_each] = partial(_linear_jvp, _each)
+    ad.primitive_transposes[_each] = partial(_turned, _each)

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..compiler import compile
 from ..errors import ArgumentError, DtypeError
-from ..frontend import derivatives
-from ..frontend.array import Array
 from ..frontend.outputs import leaves, pack
-from ..frontend.symbols import symbol
 from ..runtime.kernel import Kernel
-from ..runtime.options import Backend
-from .signature import check_one_sample, free_name, symbols_of, template_of_results
+from .signature import check_one_sample, template_of_results
+from .slopes import pulled, pushed
 
 __all__ = ["wrap"]
 
@@ -82,33 +78,13 @@ class _Kernel:
     def slope(self, number: int) -> _Kernel:
         """Return the kernel of the vjp by one input, with a cotangent for each output behind the inputs."""
         if number not in self.vjp:
-            symbols = symbols_of(self.kernel)
-            formulas: list[Array] = leaves(self.kernel(*symbols))
-            names = {p.name for p in self.kernel.inputs}
-            seeds = [symbol(free_name(f"cotangent{k}", names), one.node.shape) for k, one in enumerate(formulas)]
-            parts = [
-                derivatives.vjp(one, symbols[number], seed, disconnected="zero")
-                for one, seed in zip(formulas, seeds, strict=True)
-            ]
-            total = sum(parts[1:], parts[0])
-            backend: Backend = "numpy" if self.kernel.backend == "numpy" else "auto"
-            self.vjp[number] = _Kernel(compile(total, [*symbols, *seeds], backend=backend))
+            self.vjp[number] = _Kernel(pulled(self.kernel, number))
         return self.vjp[number]
-
 
     def push(self, numbers: tuple[int, ...]) -> _Kernel:
         """Return the kernel of the jvp by some inputs, with a tangent for each of these behind the inputs."""
         if numbers not in self.jvp:
-            symbols = symbols_of(self.kernel)
-            names = {p.name for p in self.kernel.inputs}
-            tangents = [symbol(free_name(f"tangent{k}", names), symbols[k].node.shape) for k in numbers]
-            wrt = tuple(symbols[k] for k in numbers)
-            parts = [
-                derivatives.jvp(one, wrt, tuple(tangents), disconnected="zero")
-                for one in leaves(self.kernel(*symbols))
-            ]
-            backend: Backend = "numpy" if self.kernel.backend == "numpy" else "auto"
-            self.jvp[numbers] = _Kernel(compile(parts, [*symbols, *tangents], backend=backend))
+            self.jvp[numbers] = _Kernel(pushed(self.kernel, numbers))
         return self.jvp[numbers]
 
 

@@ -28,6 +28,7 @@ from .steps import (
     Step,
     is_tiled,
     sources,
+    stays_in_vectors,
 )
 
 __all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
@@ -37,6 +38,8 @@ __all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
 STEP, OPERATION, FITTING, SPILLING = 120.0, 1.2, 0.035, 0.065
 #: Of a step in a turn of a loop: a call of a program, and a step of another kind.
 TURN, OTHER_TURN = 30.0, 80.0
+#: What a turn takes whose arrays stay in vectors, as a part of its operations' time elsewhere.
+IN_VECTORS = 0.57
 #: Numbers of a vector: a vector of fewer elements takes as long.
 LANES = 8
 #: From so many cheap operations on, a program's values leave the registers between their uses.
@@ -138,7 +141,8 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
 def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
     """Return the nanoseconds of one turn of a loop."""
     each = [TURN if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
-    return sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
+    cost = sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
+    return cost * (IN_VECTORS if stays_in_vectors(steps) else 1.0)
 
 
 def _runs(step: LoopStep, sizes: Mapping[str, int]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..graph import Node
-from ..graph.dump import brief, word
+from ..graph.dump import brief, clip, leaf_text, word
 from ..graph.sizes import Size
 from ..lowering.dump import program_lines
 from .cost import estimate
@@ -13,6 +13,9 @@ from .loops.access import BATCH, Access, Check, LoopInput
 from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Routine, Scan, Step
 
 __all__ = ["letters_in", "plan_lines", "rows_of", "step_lines"]
+
+#: Characters of the names of operands in one line.
+_LONG = 60
 
 _WHY = {
     LoopStep: "element by element, fused",
@@ -44,7 +47,8 @@ def step_lines(inputs: Sequence[Node], steps: Sequence[Step], rows: str | None =
         took = estimate(step)
         times = f"{_time(took.once)} a call" + (f" + {_time(took.sample)} {each}" if took.sample else "")
         results = ", ".join([names[node] for node in step.results])
-        title = _title(step) if rows is None else _title(step).replace(str(BATCH), rows)
+        title = _title(step, [_name(names, node) for node in _operands(step)])
+        title = title if rows is None else title.replace(str(BATCH), rows)
         yield f"step {number}: {title} -> {results}; {times}; {_why(step, rows is None)}"
 
 
@@ -67,7 +71,7 @@ def plan_lines(
     """Give each step: its loops, what it reads and writes, and the program of an element."""
     names = _names(inputs, steps)
     for node in inputs:
-        yield f"input {brief(node)}"
+        yield f"input {names[node]}{brief(node).removeprefix(leaf_text(node))}"
     for number, step in enumerate(steps):
         yield f"step {number}: {_title(step)}"
         if isinstance(step, LoopStep):
@@ -109,7 +113,11 @@ def _loop_lines(step: LoopStep, names: dict[Node, str]) -> Iterator[str]:
 
 
 def _names(inputs: Sequence[Node], steps: Sequence[Step]) -> dict[Node, str]:
-    names = {node: word(node.name) for node in inputs}
+    names = {node: leaf_text(node) for node in inputs}
+    for node in inputs:  # a batch, or the rows, of an array: its place in the plan is that array's, and so is its name
+        key = getattr(node.payload, "key", None)
+        if isinstance(key, tuple) and isinstance(key[-1], str) and word(key[-1]) not in names.values():
+            names[node] = word(key[-1])
     for number, step in enumerate(steps):
         for k, node in enumerate(step.results):
             names.setdefault(node, f"r{number}" if k == 0 else f"r{number}.{k}")
@@ -124,25 +132,44 @@ def _port(names: dict[Node, str], port: LoopInput) -> str:
     return f"{_name(names, port.source)}{_place(port.access)}"
 
 
-def _title(step: Step) -> str:
+def _operands(step: Step) -> list[Node]:
+    """Return the arrays that a step reads, each once."""
+    if isinstance(step, LoopStep):
+        read = [port.source for piece in step.pieces for port in piece.ports]
+    elif isinstance(step, Product):
+        read = [step.first.source, step.second.source]
+    elif isinstance(step, MatrixFunction):
+        read = [step.matrix] if step.other is None else [step.matrix, step.other]
+    elif isinstance(step, Call | Routine):
+        read = [*step.operands]
+    elif isinstance(step, Repeated):
+        read = [*step.given]
+    else:
+        read = [step.source if isinstance(step, Repacked) else step.source.source]
+    return list(dict.fromkeys(read))
+
+
+def _title(step: Step, operands: Sequence[str] = ()) -> str:
+    """Return what a step does: over which loops, and of which operands where they are given."""
+    of = f" of {clip(', '.join(operands), _LONG)}" if operands else ""
     if isinstance(step, LoopStep):
         loops = ", ".join([f"i{k}<{word(size)}" for k, size in enumerate(step.loops)]) or "once"
-        return f"{'sum' if step.total else 'map'} over {loops}"
+        return f"{'sum' if step.total else 'map'}{of} over {loops}"
     if isinstance(step, Product):
-        return f"product over {_sizes(step.sizes)}" + (", one triangle" if step.symmetric else "")
+        return f"product{of} over {_sizes(step.sizes)}" + (", one triangle" if step.symmetric else "")
     if isinstance(step, MatrixFunction):
-        return f"{step.op} of {word(step.matrix.shape)}"
+        return f"{step.op}{of}, matrices of {word(step.matrix.shape)}"
     if isinstance(step, Routine):
-        return f"{step.op} of {word(step.operands[0].shape)}"
+        return f"{step.op}{of}, arrays of {word(step.operands[0].shape)}"
     if isinstance(step, Call):
         return f"array {brief(step.formula)}"
     if isinstance(step, Repacked):
-        return f"shape {word(step.result.shape)}"
+        return f"shape {word(step.result.shape)}{of}"
     if isinstance(step, Repeated):
-        return f"{word(step.length)} times" + (", from the last" if step.reverse else "")
+        return f"{word(step.length)} times{of}" + (", from the last" if step.reverse else "")
     if isinstance(step, Move):
-        return f"{'scatter' if step.scatter else 'gather'} over {_sizes(step.sizes)}"
-    return f"{step.op} over {_sizes(step.sizes)}"
+        return f"{'scatter' if step.scatter else 'gather'}{of} over {_sizes(step.sizes)}"
+    return f"{step.op}{of} over {_sizes(step.sizes)}"
 
 
 def _sizes(sizes: Iterable[object]) -> str:

@@ -15,7 +15,7 @@ from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
-from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources
+from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources, stays_in_vectors
 
 __all__ = ["Plan", "check_phases", "find_checks", "is_map", "line_of", "programs_of"]
 
@@ -99,17 +99,22 @@ def check_phases(steps: Sequence[Step]) -> None:
 
 def programs_of(
     plan: Plan | Repeated, carried: frozenset[Node] | None = None
-) -> list[tuple[Program, bool, tuple[bool, ...]]]:
+) -> list[tuple[Program, bool, tuple[bool, ...], bool]]:
     """Return the scalar programs of a plan, in the order of their numbers.
 
-    Each comes with whether it is summed, and which of its inputs are read from one element.
+    Each comes with whether it is summed, which of its inputs are read from one element, and whether its arrays are
+    thought to be packed, as those of most bodies of loops.
     """
-    found: list[tuple[Program, bool, tuple[bool, ...]]] = []
+    found: list[tuple[Program, bool, tuple[bool, ...], bool]] = []
+    alone = carried is not None and stays_in_vectors(plan.steps)
     for step in plan.steps:
         if isinstance(step, LoopStep):
-            found += [(piece.program, step.total, step.shared(piece, carried)) for piece in step.pieces]
+            for piece in step.pieces:
+                shared = step.shared(piece, carried)
+                packed = alone if not step.loops else carried is not None and step.has_numbers(piece, shared)
+                found.append((piece.program, step.total, shared, packed))
             if step.total and len(step.pieces) > 1:
-                found.append((_adder(step), False, ()))
+                found.append((_adder(step), False, (), False))
         elif isinstance(step, Repeated):
             found += programs_of(step, frozenset(step.inputs[: step.carried]))
     return found

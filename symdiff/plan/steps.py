@@ -28,6 +28,7 @@ __all__ = [
     "loops_of",
     "nested",
     "sources",
+    "stays_in_vectors",
 ]
 
 
@@ -92,6 +93,11 @@ class LoopStep(NamedTuple):
             found.append(not loops or (runs and port.size > 1 and last not in loops and not lists))
         return tuple(found)
 
+
+    def has_numbers(self, piece: LoopPiece, shared: Sequence[bool]) -> bool:
+        """Tell whether an element takes one number of each array that is not shared, and gives one."""
+        sizes = [port.size for port, one in zip(piece.program.inputs, shared, strict=True) if not one]
+        return all(size == 1 for size in sizes) and (self.total or all(p.size == 1 for p in piece.program.outputs))
 
     def stays_within(self, sizes: Mapping[str, int]) -> bool:
         """Tell whether all that it writes is within its arrays, as it is for sizes that are not very small."""
@@ -347,6 +353,11 @@ class Repeated(NamedTuple):
 
 
 Step: TypeAlias = Repacked | Repeated | LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Routine | Call
+
+
+def stays_in_vectors(steps: Sequence[Step]) -> bool:
+    """Tell whether a loop with such a body keeps what it carries in vectors: it is one program for one sample."""
+    return len(steps) == 1 and isinstance(steps[0], LoopStep) and not steps[0].loops and len(steps[0].pieces) == 1
 
 
 def sources(step: Step) -> tuple[Node, ...]:

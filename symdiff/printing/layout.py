@@ -21,6 +21,8 @@ SHORT = 40
 WORTH = 14
 #: Nesting and characters beyond which a piece becomes a definition though it occurs once.
 DEEP, LONG = 40, 400
+#: Characters from which a piece with the letter of a sum or a function becomes a definition, which is not read again.
+FAR = 10_000
 #: Terms that a part of a kind with a letter must have to be defined in a short formula.
 NAMED = 4
 _LETTERS = {"softmax": "p", "unit": "u", "norm": "r", "sqrt": "s"}
@@ -107,6 +109,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     depth: dict[int, int] = {}
     definitions: list[tuple[str, str]] = []
     defined: set[int] = set()
+    bound = _bound(order)
     names = _Names({*taken, *names_in(order)})
     spend(len(order))
     for term in order:
@@ -127,13 +130,33 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
         shared = several and not short and size >= WORTH
         letter = _letter(term) if derived and weight[own] >= NAMED else ""
         worth = shared or (several and letter != "")
-        if term.args and own not in last and (worth or depth[own] >= DEEP or size > LONG):
+        needed = size > FAR if own in bound else worth or depth[own] >= DEEP or size > LONG
+        if term.args and own not in last and term.kind not in ("mapping", "option") and needed:
             name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
             defined.add(own)
         style.pieces[own] = piece
     return Layout(definitions, [style.plain(top) for top in tops])
+
+
+def _bound(order: Sequence[Term]) -> set[int]:
+    """Return the terms that hold a letter of a function or a sum around them, which no definition before it knows."""
+    letters = {_letter_of(term) for term in order} - {None}
+    holds: dict[int, frozenset[str]] = {}
+    if not letters:
+        return set()
+    for term in order:
+        own = frozenset[str]().union(*(holds[id(arg)] for arg in term.args)) - {_letter_of(term)}
+        holds[id(term)] = own | {term.data} if term.kind == "name" and term.data in letters else own
+    return {own for own, names in holds.items() if names}
+
+
+def _letter_of(term: Term) -> str | None:
+    """Return the letter that a function or a sum gives a meaning in its formula."""
+    if term.kind == "mapping":
+        return str(term.data)
+    return str(term.data[0].data) if term.kind == "series" else None
 
 
 def _letter(term: Term) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph import Item
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
 from .folded import Folded
 from .layout import Piece, Style
-from .loops import group, parts_of_loop, summand
+from .loops import group, parts_of_loop
 from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
-COMPARE = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 
 
 def decimal(value: float) -> str:
@@ -210,7 +210,7 @@ class TextStyle(Style):
 
     def _write_compare(self, term: Term) -> Piece:
         a, b = (self.wrapped(arg, OR) for arg in term.args)
-        return Piece(f"{a} {COMPARE[term.data]} {b}", COMPARISON)
+        return Piece(f"{a} {FUNCTIONS[term.data].infix} {b}", COMPARISON)
 
     def _write_and(self, term: Term) -> Piece:
         a, b = term.args
@@ -402,11 +402,16 @@ class TextStyle(Style):
     def _write_mapping(self, term: Term) -> Piece:
         return Piece(f"{self.reference(term.data).text} -> {self.plain(term.args[0])}", ARROW)
 
+    def _write_option(self, term: Term) -> Piece:
+        return Piece(f"{term.data}={self.plain(term.args[0])}", ARROW)
+
+    def _write_series(self, term: Term) -> Piece:
+        letter, length = term.data
+        return Piece(f"sum_over({self.reference(letter.data).text}, {length}, {self.plain(term.args[0])})", POSTFIX)
+
     def _write_recurrence(self, term: Term) -> Piece:
-        loop, own = term.data, summand(term)
+        loop = term.data
         length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]
-        if own is not None:
-            return Piece(f"sum_over({letters[0]}, {length}, {self.plain(own)})", POSTFIX)
         starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
         start, on = group(starts, self.parenthesised), group(after, self.parenthesised)
         carried = group(letters[1 : 1 + loop.carried], self.parenthesised) if loop.carried else "()"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..graph.sizes import show
 from .layout import Piece
-from .loops import group, parts_of_loop, summand
+from .loops import group, parts_of_loop
 from .notation import LETTERS, Term, in_digits, reaches_outside, spelled
 from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, MathSigns
 from .text import decimal, subscripts
@@ -412,19 +412,21 @@ class MathStyle(MathSigns):
             return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
             return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
-        if term.data == "adjugate_differential":
-            return Piece(self.function("d adj", *map(self.plain, term.args)), ATOM)
-        return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
+        name, differential, _ = term.data.partition("_differential")
+        name = f"d {name.replace('adjugate', 'adj')}" if differential else term.data
+        return Piece(self.function(name, *map(self.plain, term.args)), ATOM)
 
     def _write_mapping(self, term: Term) -> Piece:
         return Piece(f"{self.reference(term.data).text}{self.mapped}{self.plain(term.args[0])}", OR - 1)
 
+    def _write_series(self, term: Term) -> Piece:
+        letter, length = term.data
+        sign = self.summed(f"{self.reference(letter.data).text}=0", str(length - 1))
+        return Piece(f"{sign}{self.wrapped(term.args[0], PRODUCT)}", SUM)
+
     def _write_recurrence(self, term: Term) -> Piece:
-        loop, own = term.data, summand(term)
+        loop = term.data
         length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]
-        if own is not None:
-            last = str(loop.length - 1)
-            return Piece(f"{self.summed(f'{letters[0]}=0', last)}{self.wrapped(own, PRODUCT)}", SUM)
         starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
         start, on = group(starts, self.parenthesised), group([*after, *outputs], self.parenthesised)
         if not rows and not outputs and loop.part is not None:

@@ -21,5 +21,6 @@ Files
     kernel      the compiled formula as users hold it
     sparse      kernels of which results are nonzeros
 Add
-    a property of kernels: ``kernel``; a backend: ``runners``
+    a property of kernels: ``kernel``; a backend: ``runners``; an option of ``compile``: also ``typed.pyi``, for type
+    checkers
 """

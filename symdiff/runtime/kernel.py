@@ -125,8 +125,9 @@ class Kernel(Calls):
             raise UnsupportedError(f"reduce={self.options.reduce!r} is not offered; expected 'sum' or None")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
-        if self.options.threads is not None and self.options.threads < 1:
-            raise ArgumentError(f"threads={self.options.threads}; expected at least 1, or None")
+        threads = self.options.threads
+        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
+            raise ArgumentError(f"threads={threads!r}; expected at least 1, or None")
         if self.options.nonfinite not in ("keep", "raise"):
             raise ArgumentError(f"nonfinite={self.options.nonfinite!r}; expected 'keep' or 'raise'")
         if self.options.accuracy not in ("default", "high"):
@@ -257,8 +258,8 @@ class Kernel(Calls):
         >>> import symdiff as sd
         >>> print(sd.compile("exp(x) * sum(x**2)", x="n").plan)
         one sample (times for n = 1000):
-          step 0: sum over i0<n -> r0; 475 ns a call; element by element, fused
-          step 1: map over i0<n -> r1; 1.67 us a call; element by element, fused
+          step 0: sum of x over i0<n -> r0; 475 ns a call; element by element, fused
+          step 1: map of x, r0 over i0<n -> r1; 1.67 us a call; element by element, fused
         """
         lines = [] if self._plans is None else list(self._plans.lines())
         if self._units is not None:

@@ -34,16 +34,18 @@ from .cancelling.kinks import named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
 from .inlining import inline
-from .matrices import chains, diagonals, entries, invertible, merged, symmetry
+from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, finish, simplify, stabilize
+from .stability import weights
 from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in its order.
 SOURCES = (
-    *(algebra, branches, arrays, positions, declared, merged, diagonals, entries, chains, invertible, symmetry),
-    *(stability, ratios, quotients, fractions, shares, deviations, weighted),
+    *(algebra, branches, arrays, positions, declared),
+    *(merged, diagonals, entries, chains, invertible, symmetry, commuting),
+    *(stability, weights, ratios, quotients, fractions, shares, deviations, weighted),
 )
 
 __all__ = [

@@ -165,10 +165,10 @@ def _lone_scalar(node: Node) -> tuple[Node, Node] | None:
 
 
 def uniform(node: Node) -> Node | None:
-    """Return the scalar that a repeated scalar repeats."""
+    """Return the scalar that a repeated scalar repeats; an identity of one row has a single 1."""
     if node.is_contraction and len(node.args) == 1 and node.args[0].shape == ():
         return node.args[0]
-    return None
+    return constant(1.0) if node.is_onehot and node.shape == (1,) else None
 
 
 def _uniform_args(node: Node) -> Node | None:

@@ -15,20 +15,23 @@ from ..graph import (
     rebuild,
     reshape,
     substitute,
+    swap,
     with_results,
 )
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
+from .matrices.exponential import exponential_of
+from .matrices.full_rank import of_full_rank
 
 #: What stands in a formula and is written in terms of other operations.
 WRAPPERS = ("named", "stop_gradient", "custom")
 
 
-def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[Node]:
+def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequence[str] = ()) -> list[Node]:
     """Drop names and barriers, and put the bodies of custom functions and functions of matrices in place.
 
-    ``wrappers`` are the kinds to drop; functions of matrices go with custom functions. Names in a custom function are
-    its own and go with it.
+    ``wrappers`` are the kinds to drop; functions of matrices go with custom functions, but for those ``kept``. Names in
+    a custom function are its own and go with it.
     """
     if not any(root.below & WRAPPER for root in roots):
         return list(roots)
@@ -36,19 +39,33 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS) -> list[No
     for node in postorder(roots):
         if node.is_custom and node.op in wrappers:
             rule, body = node.payload
-            (plain,) = inline([body], (*wrappers, "named"))
+            (plain,) = inline([body], (*wrappers, "named"), kept)
             stand_in = {b: new[a] for b, a in zip(rule.parameters, node.args, strict=True)}
             (new[node],) = substitute([plain], stand_in)
         elif node.is_recurrence:
             args = tuple([new[arg] for arg in node.args])
-            new[node] = with_results(node, args, inline(node.payload.body.results, wrappers))
+            new[node] = with_results(node, args, inline(node.payload.body.results, wrappers, kept))
+        elif node.op in kept:
+            new[node] = rebuild(node, tuple([new[arg] for arg in node.args]))
         elif node.op == "spectral" and "custom" in wrappers:
             new[node] = _by_eigenvalues(node, [new[arg] for arg in node.args])
+        elif node.op == "expm" and "custom" in wrappers:
+            new[node] = _by_squaring(*[new[arg] for arg in node.args])
+        elif node.op == "pinv" and "custom" in wrappers:
+            new[node] = of_full_rank(new[node.args[0]])
         elif node.op in WRAPPERS and node.op in wrappers:
             new[node] = new[node.args[0]]
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
     return [new[root] for root in roots]
+
+
+def _by_squaring(x: Node, *direction: Node) -> Node:
+    """Return an exponential, or its derivative; that of a transpose by the matrix, whose exponential may be there."""
+    turned = swap(x)
+    if len(postorder([turned])) < len(postorder([x])):
+        return swap(exponential_of(turned, *map(swap, direction)))
+    return exponential_of(x, *direction)
 
 
 def _by_eigenvalues(node: Node, args: Sequence[Node]) -> Node:

@@ -17,7 +17,7 @@ Files
     elementwise  functions of each element, one row each
     creation     arrays of numbers or symbols
     dtypes       dtypes, promotion, inspection
-    shapes       elements moved, and taken by position
+    shaping      elements moved, and taken by position
     searching    positions, order, sets, statistics
     linalg       linear algebra, also as the extension
     special      special functions, for SciPy
@@ -44,7 +44,7 @@ from ..errors import AbsentError
 from ..frontend.numpy.operands import STANDARD
 from ..ground.advice import REFUSED, advice
 from ..ground.guard import guarded
-from . import creation, dtypes, elementwise, linalg, searching, shapes, special
+from . import creation, dtypes, elementwise, linalg, searching, shaping, special
 
 _COMPLEX = "complex numbers are not offered; write the real and the imaginary part as two arrays"
 
@@ -65,7 +65,7 @@ CHAPTERS: dict[str, dict[str, Callable[..., Any]]] = {
     "element by element": elementwise.FUNCTIONS,
     "creation": creation.FUNCTIONS,
     "dtypes": dtypes.FUNCTIONS,
-    "shapes and positions": shapes.FUNCTIONS,
+    "shapes and positions": shaping.FUNCTIONS,
     "searching, sorting, statistics": searching.FUNCTIONS,
     "linear algebra": linalg.FUNCTIONS,
 }

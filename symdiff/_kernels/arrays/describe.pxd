@@ -34,6 +34,7 @@ cdef extern from "batch/unit.h":
         int reduce
         int columns
         int single
+        int packed
         const char *constant
     ctypedef struct sd_call:
         const sd_unit *unit

@@ -12,7 +12,9 @@
 /* in[p] is where the port's data of sample 0 stand. In a unit of rows the elements of a sample are
    neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
    are neighbours and si[p] is the distance from element to element. A port of one element has the
-   distance from sample to sample in both (an item's size, or 0 for a number that all samples share). */
+   distance from sample to sample in both (an item's size, or 0 for a number that all samples share).
+   A packed unit is one of columns that knows its distances: samples are neighbours, and the elements of a port of
+   several are vectors that follow each other, of one vector of samples. */
 typedef long (*sd_kernel)(long begin, long end, const char *const *in, const long *si, char *const *out,
                           const long *so, void *w, void *const *fn, long *which);
 
@@ -54,7 +56,7 @@ typedef struct {
   long samples;          /* that it takes at once: a power of two, the lanes or more */
   long cost;             /* about the operations of one sample; decides how many threads are worth it */
   int inputs, outputs, reduce;
-  int columns, single;      /* what the unit reads and writes */
+  int columns, single, packed; /* what the unit reads and writes */
   const char *constant;     /* inputs that the unit reads from one sample, of all or of each run along the last axis
                                of a call, or null for none */
 } sd_unit;

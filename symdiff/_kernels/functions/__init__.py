@@ -14,11 +14,13 @@ Files
     transpose.h    blocks of rows to vectors and back
     scalar.h       remainders, minima and others that C's library has otherwise than NumPy
     special.h      polygamma, beta and spherical Bessel functions, which C's library lacks
-    error.h        error functions without their exponential, the logarithm of the normal distribution's integral
+    error.h        error functions without their exponential, the logarithm of the normal distribution's integral,
+                   Faddeeva's function of a complex number
     incomplete.h   derivatives of incomplete gamma and beta functions by their parameters, and logarithms of them
     tails.h        these by name, Student's distribution
-    bessel.h       derivatives of scaled modified Bessel functions, Airy functions
-    integrals.h    sine, cosine and Fresnel integrals, Lambert's W, derivatives of complete elliptic integrals
+    integrals.h    sine, cosine and Fresnel integrals, Lambert's W, derivatives of complete elliptic integrals and of
+                   scaled modified Bessel functions, Airy functions
+    hypergeometric.h  0F1, 1F1 and 2F1 of real arguments
     special.pyx    these over arrays
 Add
     a function that C lacks: ``special.h`` or a header beside it; one that generated code shares: ``vector.h``, and its

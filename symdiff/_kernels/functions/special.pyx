@@ -13,6 +13,7 @@ cdef extern from "functions/special.h":
     double sd_digamma(double x) noexcept nogil
     double sd_polygamma(double order, double x) noexcept nogil
     double sd_zeta(double s, double q) noexcept nogil
+    double sd_zeta_by_s(double order, double s, double q) noexcept nogil
     double sd_spherical_jn(double order, double x) noexcept nogil
     double sd_beta(double a, double b) noexcept nogil
     double sd_betaln(double a, double b) noexcept nogil
@@ -65,16 +66,16 @@ cdef extern from "functions/tails.h":
 cdef extern from "functions/error.h":
     double sd_ierfcx(double order, double x) noexcept nogil
     double sd_log_ndtr_derivative(double order, double x) noexcept nogil
+    double sd_wofz_real(double order, double x, double y) noexcept nogil
+    double sd_wofz_imag(double order, double x, double y) noexcept nogil
 
-cdef extern from "functions/bessel.h":
+cdef extern from "functions/integrals.h":
     double sd_i_moment(double order, double x) noexcept nogil
     double sd_k_moment(double order, double v, double x) noexcept nogil
     double sd_airyai(double x) noexcept nogil
     double sd_airyaiprime(double x) noexcept nogil
     double sd_airybi(double x) noexcept nogil
     double sd_airybiprime(double x) noexcept nogil
-
-cdef extern from "functions/integrals.h":
     double sd_ellipk_derivative(double order, double p) noexcept nogil
     double sd_ellipe_derivative(double order, double p) noexcept nogil
     double sd_si(double x) noexcept nogil
@@ -84,11 +85,17 @@ cdef extern from "functions/integrals.h":
     double sd_lambertw(double x) noexcept nogil
     double sd_lambertwm1(double x) noexcept nogil
 
+cdef extern from "functions/hypergeometric.h":
+    double sd_hyp0f1(double b, double x) noexcept nogil
+    double sd_hyp1f1(double a, double b, double x) noexcept nogil
+    double sd_hyp2f1(double a, double b, double c, double x) noexcept nogil
+
 cnp.import_array()
 
 ctypedef double (*One)(double) noexcept nogil
 ctypedef double (*Two)(double, double) noexcept nogil
 ctypedef double (*Three)(double, double, double) noexcept nogil
+ctypedef double (*Four)(double, double, double, double) noexcept nogil
 
 
 def digamma(x):
@@ -233,161 +240,106 @@ def lambertwm1(x):
     return of_one(sd_lambertwm1, x)
 
 
-def stdtr(df, t):
-    """Student's distribution up to t; SciPy's loses digits far out, element by element."""
-    return each(sd_stdtr, np.asarray(df, dtype=np.float64), t)
+cdef class OfTwo:
+    """A function of two numbers over arrays, element by element."""
 
-def stdtr_by_df(df, t):
-    """Derivative of stdtr by df, element by element."""
-    return each(sd_stdtr_by_df, np.asarray(df, dtype=np.float64), t)
+    cdef Two function
 
-def log_stdtr(df, t):
-    """Logarithm of stdtr, with all digits where that underflows, element by element."""
-    return each(sd_log_stdtr, np.asarray(df, dtype=np.float64), t)
+    def __call__(self, x, y):
+        return each(self.function, np.asarray(x, dtype=np.float64), y)
 
-def log_stdtr_by_df(df, t):
-    """Derivative of log_stdtr by df, element by element."""
-    return each(sd_log_stdtr_by_df, np.asarray(df, dtype=np.float64), t)
 
-def log_stdtr_by_x(df, t):
-    """Derivative of log_stdtr by t, element by element."""
-    return each(sd_log_stdtr_by_x, np.asarray(df, dtype=np.float64), t)
+cdef class OfThree:
+    """A function of three numbers over arrays, element by element."""
 
-def beta_density(a, b, x):
-    """Density of the beta distribution, element by element."""
-    return every(sd_beta_density, np.asarray(a, dtype=np.float64), b, x)
+    cdef Three function
 
-def gammainc_by_a(a, x):
-    """Derivative of the regularized incomplete gamma function by a, element by element."""
-    return each(sd_gammainc_by_a, np.asarray(a, dtype=np.float64), x)
+    def __call__(self, x, y, z):
+        return every(self.function, np.asarray(x, dtype=np.float64), y, z)
 
-def gammainc_by_aa(a, x):
-    """Derivative of the regularized incomplete gamma function by a, a, element by element."""
-    return each(sd_gammainc_by_aa, np.asarray(a, dtype=np.float64), x)
 
-def gammainc_by_aaa(a, x):
-    """Derivative of the regularized incomplete gamma function by a, a, a, element by element."""
-    return each(sd_gammainc_by_aaa, np.asarray(a, dtype=np.float64), x)
+cdef OfTwo of_two(Two function):
+    cdef OfTwo made = OfTwo.__new__(OfTwo)
+    made.function = function
+    return made
 
-def log_gammainc(a, x):
-    """Logarithm of gammainc, with all digits where that underflows, element by element."""
-    return each(sd_log_gammainc, np.asarray(a, dtype=np.float64), x)
 
-def log_gammainc_by_x(a, x):
-    """Derivative of the logarithm of gammainc by x, element by element."""
-    return each(sd_log_gammainc_by_x, np.asarray(a, dtype=np.float64), x)
+cdef OfThree of_three(Three function):
+    cdef OfThree made = OfThree.__new__(OfThree)
+    made.function = function
+    return made
 
-def log_gammainc_by_a(a, x):
-    """Derivative of the logarithm of gammainc by a, element by element."""
-    return each(sd_log_gammainc_by_a, np.asarray(a, dtype=np.float64), x)
 
-def log_gammainc_by_aa(a, x):
-    """Derivative of the logarithm of gammainc by a, a, element by element."""
-    return each(sd_log_gammainc_by_aa, np.asarray(a, dtype=np.float64), x)
+# Student's distribution, of which SciPy's loses digits far out, and incomplete gamma and beta functions
+stdtr = of_two(sd_stdtr)
+stdtr_by_df = of_two(sd_stdtr_by_df)
+log_stdtr = of_two(sd_log_stdtr)
+log_stdtr_by_df = of_two(sd_log_stdtr_by_df)
+log_stdtr_by_x = of_two(sd_log_stdtr_by_x)
+beta_density = of_three(sd_beta_density)
+gammainc_by_a = of_two(sd_gammainc_by_a)
+gammainc_by_aa = of_two(sd_gammainc_by_aa)
+gammainc_by_aaa = of_two(sd_gammainc_by_aaa)
+log_gammainc = of_two(sd_log_gammainc)
+log_gammainc_by_x = of_two(sd_log_gammainc_by_x)
+log_gammainc_by_a = of_two(sd_log_gammainc_by_a)
+log_gammainc_by_aa = of_two(sd_log_gammainc_by_aa)
+log_gammainc_by_aaa = of_two(sd_log_gammainc_by_aaa)
+log_gammaincc = of_two(sd_log_gammaincc)
+log_gammaincc_by_x = of_two(sd_log_gammaincc_by_x)
+log_gammaincc_by_a = of_two(sd_log_gammaincc_by_a)
+log_gammaincc_by_aa = of_two(sd_log_gammaincc_by_aa)
+log_gammaincc_by_aaa = of_two(sd_log_gammaincc_by_aaa)
+betainc_by_a = of_three(sd_betainc_by_a)
+betainc_by_b = of_three(sd_betainc_by_b)
+betainc_by_aa = of_three(sd_betainc_by_aa)
+betainc_by_ab = of_three(sd_betainc_by_ab)
+betainc_by_bb = of_three(sd_betainc_by_bb)
+betainc_by_aaa = of_three(sd_betainc_by_aaa)
+betainc_by_aab = of_three(sd_betainc_by_aab)
+betainc_by_abb = of_three(sd_betainc_by_abb)
+betainc_by_bbb = of_three(sd_betainc_by_bbb)
+log_betainc = of_three(sd_log_betainc)
+log_betainc_by_x = of_three(sd_log_betainc_by_x)
+log_betainc_by_a = of_three(sd_log_betainc_by_a)
+log_betainc_by_b = of_three(sd_log_betainc_by_b)
+log_betainc_by_aa = of_three(sd_log_betainc_by_aa)
+log_betainc_by_ab = of_three(sd_log_betainc_by_ab)
+log_betainc_by_bb = of_three(sd_log_betainc_by_bb)
+log_betainc_by_aaa = of_three(sd_log_betainc_by_aaa)
+log_betainc_by_aab = of_three(sd_log_betainc_by_aab)
+log_betainc_by_abb = of_three(sd_log_betainc_by_abb)
+log_betainc_by_bbb = of_three(sd_log_betainc_by_bbb)
 
-def log_gammainc_by_aaa(a, x):
-    """Derivative of the logarithm of gammainc by a, a, a, element by element."""
-    return each(sd_log_gammainc_by_aaa, np.asarray(a, dtype=np.float64), x)
 
-def log_gammaincc(a, x):
-    """Logarithm of gammaincc, with all digits where that underflows, element by element."""
-    return each(sd_log_gammaincc, np.asarray(a, dtype=np.float64), x)
+def hyp0f1(b, x):
+    """Confluent hypergeometric function 0F1 (DLMF 16.2.1), element by element."""
+    return each(sd_hyp0f1, np.asarray(b, dtype=np.float64), x)
 
-def log_gammaincc_by_x(a, x):
-    """Derivative of the logarithm of gammaincc by x, element by element."""
-    return each(sd_log_gammaincc_by_x, np.asarray(a, dtype=np.float64), x)
 
-def log_gammaincc_by_a(a, x):
-    """Derivative of the logarithm of gammaincc by a, element by element."""
-    return each(sd_log_gammaincc_by_a, np.asarray(a, dtype=np.float64), x)
+def hyp1f1(a, b, x):
+    """Kummer's function 1F1 (DLMF 13.2.2), element by element; nan where its terms cancel by over 16 digits."""
+    return every(sd_hyp1f1, np.asarray(a, dtype=np.float64), b, x)
 
-def log_gammaincc_by_aa(a, x):
-    """Derivative of the logarithm of gammaincc by a, a, element by element."""
-    return each(sd_log_gammaincc_by_aa, np.asarray(a, dtype=np.float64), x)
 
-def log_gammaincc_by_aaa(a, x):
-    """Derivative of the logarithm of gammaincc by a, a, a, element by element."""
-    return each(sd_log_gammaincc_by_aaa, np.asarray(a, dtype=np.float64), x)
+def hyp2f1(a, b, c, x):
+    """Gauss's function 2F1 up to 1 (DLMF 15.2.1), element by element; nan where its terms cancel by over 16 digits."""
+    return of_four(sd_hyp2f1, a, b, c, x)
 
-def betainc_by_a(a, b, x):
-    """Derivative of the regularized incomplete beta function by a, element by element."""
-    return every(sd_betainc_by_a, np.asarray(a, dtype=np.float64), b, x)
 
-def betainc_by_b(a, b, x):
-    """Derivative of the regularized incomplete beta function by b, element by element."""
-    return every(sd_betainc_by_b, np.asarray(a, dtype=np.float64), b, x)
+def wofz_real(order, x, y):
+    """Real part of a derivative of Faddeeva's function at x + iy (DLMF 7.2.3), element by element; orders 0 to 10."""
+    return every(sd_wofz_real, within(order, 0, 10, "wofz_real"), x, y)
 
-def betainc_by_aa(a, b, x):
-    """Derivative of the regularized incomplete beta function by a, a, element by element."""
-    return every(sd_betainc_by_aa, np.asarray(a, dtype=np.float64), b, x)
 
-def betainc_by_ab(a, b, x):
-    """Derivative of the regularized incomplete beta function by a, b, element by element."""
-    return every(sd_betainc_by_ab, np.asarray(a, dtype=np.float64), b, x)
+def wofz_imag(order, x, y):
+    """Imaginary part of a derivative of Faddeeva's function at x + iy, element by element; orders 0 to 10."""
+    return every(sd_wofz_imag, within(order, 0, 10, "wofz_imag"), x, y)
 
-def betainc_by_bb(a, b, x):
-    """Derivative of the regularized incomplete beta function by b, b, element by element."""
-    return every(sd_betainc_by_bb, np.asarray(a, dtype=np.float64), b, x)
 
-def betainc_by_aaa(a, b, x):
-    """Derivative of the regularized incomplete beta function by a, a, a, element by element."""
-    return every(sd_betainc_by_aaa, np.asarray(a, dtype=np.float64), b, x)
-
-def betainc_by_aab(a, b, x):
-    """Derivative of the regularized incomplete beta function by a, a, b, element by element."""
-    return every(sd_betainc_by_aab, np.asarray(a, dtype=np.float64), b, x)
-
-def betainc_by_abb(a, b, x):
-    """Derivative of the regularized incomplete beta function by a, b, b, element by element."""
-    return every(sd_betainc_by_abb, np.asarray(a, dtype=np.float64), b, x)
-
-def betainc_by_bbb(a, b, x):
-    """Derivative of the regularized incomplete beta function by b, b, b, element by element."""
-    return every(sd_betainc_by_bbb, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc(a, b, x):
-    """Logarithm of betainc, with all digits where that underflows, element by element."""
-    return every(sd_log_betainc, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_x(a, b, x):
-    """Derivative of the logarithm of betainc by x, element by element."""
-    return every(sd_log_betainc_by_x, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_a(a, b, x):
-    """Derivative of the logarithm of betainc by a, element by element."""
-    return every(sd_log_betainc_by_a, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_b(a, b, x):
-    """Derivative of the logarithm of betainc by b, element by element."""
-    return every(sd_log_betainc_by_b, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_aa(a, b, x):
-    """Derivative of the logarithm of betainc by a, a, element by element."""
-    return every(sd_log_betainc_by_aa, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_ab(a, b, x):
-    """Derivative of the logarithm of betainc by a, b, element by element."""
-    return every(sd_log_betainc_by_ab, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_bb(a, b, x):
-    """Derivative of the logarithm of betainc by b, b, element by element."""
-    return every(sd_log_betainc_by_bb, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_aaa(a, b, x):
-    """Derivative of the logarithm of betainc by a, a, a, element by element."""
-    return every(sd_log_betainc_by_aaa, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_aab(a, b, x):
-    """Derivative of the logarithm of betainc by a, a, b, element by element."""
-    return every(sd_log_betainc_by_aab, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_abb(a, b, x):
-    """Derivative of the logarithm of betainc by a, b, b, element by element."""
-    return every(sd_log_betainc_by_abb, np.asarray(a, dtype=np.float64), b, x)
-
-def log_betainc_by_bbb(a, b, x):
-    """Derivative of the logarithm of betainc by b, b, b, element by element."""
-    return every(sd_log_betainc_by_bbb, np.asarray(a, dtype=np.float64), b, x)
+def zeta_by_s(order, s, q):
+    """Derivative of Hurwitz's zeta function by s (DLMF 25.11.5), element by element; orders 0 to 10."""
+    return every(sd_zeta_by_s, within(order, 0, 10, "zeta_by_s"), s, q)
 
 
 def within(order, int least, int most, name):
@@ -444,4 +396,21 @@ cdef every(Three function, order, x, y):
     with nogil:
         for i in range(count):
             target[i] = function(orders[i], first[i], second[i])
+    return result
+
+
+cdef of_four(Four function, a, b, c, x):
+    """Apply a function of four numbers to every element, without the GIL."""
+    a, b, c, x = np.broadcast_arrays(*[np.asarray(each, dtype=np.float64) for each in (a, b, c, x)])
+    cdef cnp.ndarray one = contiguous(a), two = contiguous(b), three = contiguous(c), four = contiguous(x)
+    cdef cnp.ndarray result = np.empty(x.shape)
+    cdef const double *first = <const double *>cnp.PyArray_DATA(one)
+    cdef const double *second = <const double *>cnp.PyArray_DATA(two)
+    cdef const double *third = <const double *>cnp.PyArray_DATA(three)
+    cdef const double *fourth = <const double *>cnp.PyArray_DATA(four)
+    cdef double *target = <double *>cnp.PyArray_DATA(result)
+    cdef Py_ssize_t i, count = cnp.PyArray_SIZE(result)
+    with nogil:
+        for i in range(count):
+            target[i] = function(first[i], second[i], third[i], fourth[i])
     return result

@@ -26,7 +26,7 @@
   MOVE(rows1) MOVE(rows2) MOVE(rows3) MOVE(rows4) MOVE(rows8) MOVE(column) MOVE(shared) \
   MOVE(stores) MOVE(columns) MOVE(fill_columns) MOVE(sums) \
   MOVE(to_column) MOVE(to_number) MOVE(to_sum) MOVE(ask_rows) MOVE(ask_column) \
-  MOVE(call1) MOVE(call2) MOVE(lanes1) MOVE(lanes2) MOVE(lanes3) \
+  MOVE(call1) MOVE(call2) MOVE(lanes1) MOVE(lanes2) MOVE(lanes3) MOVE(lanes4) \
   MOVE(library1) MOVE(library2) MOVE(library3) MOVE(library4) \
   SD_SYMMETRIC(BINARY, add) SD_ORDERED(BINARY, subtract) \
   SD_SYMMETRIC(BINARY, multiply) SD_ORDERED(BINARY, divide) \

@@ -22,8 +22,8 @@
 #include "../functions/incomplete.h"
 #include "../functions/tails.h"
 #include "../functions/error.h"
-#include "../functions/bessel.h"
 #include "../functions/integrals.h"
+#include "../functions/hypergeometric.h"
 #include "handlers.h"
 #include "instructions.h"
 
@@ -54,6 +54,7 @@ typedef struct {
 #define SD_ONE(name, function) {name, (void (*)(void))(double (*)(double))function}
 #define SD_TWO(name, function) {name, (void (*)(void))(double (*)(double, double))function}
 #define SD_THREE(name, function) {name, (void (*)(void))(double (*)(double, double, double))function}
+#define SD_FOUR(name, function) {name, (void (*)(void))(double (*)(double, double, double, double))function}
 static const sd_scalar sd_scalars[] = {
     SD_ONE("exp", exp),                 SD_ONE("exp2", exp2),               SD_ONE("expm1", expm1),
     SD_ONE("log", log),                 SD_ONE("log2", log2),               SD_ONE("log10", log10),
@@ -126,6 +127,12 @@ static const sd_scalar sd_scalars[] = {
     SD_THREE("log_betainc_by_aab", sd_log_betainc_by_aab),
     SD_THREE("log_betainc_by_abb", sd_log_betainc_by_abb),
     SD_THREE("log_betainc_by_bbb", sd_log_betainc_by_bbb),
+    SD_TWO("hyp0f1", sd_hyp0f1),
+    SD_THREE("hyp1f1", sd_hyp1f1),
+    SD_FOUR("hyp2f1", sd_hyp2f1),
+    SD_THREE("wofz_real", sd_wofz_real),
+    SD_THREE("wofz_imag", sd_wofz_imag),
+    SD_THREE("zeta_by_s", sd_zeta_by_s),
 };
 enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 

@@ -184,6 +184,13 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
     double (*const f)(double, double, double) = (double (*)(double, double, double))code->functions[ip[1]];
     LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), LANE(p), LANE(q), LANE(r));
   }
+  do_lanes4: {
+    double (*const f)(double, double, double, double) =
+        (double (*)(double, double, double, double))code->functions[ip[1]];
+    const char *last;
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), last = AT(ip[6]), ip += 7), LANE(p), LANE(q), LANE(r),
+          LANE(last));
+  }
 
   /* SciPy's functions take one more argument, which is Cython's and has no meaning. */
   do_library1: {

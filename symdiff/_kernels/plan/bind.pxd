@@ -50,6 +50,7 @@ cdef extern from "plan/plan.h":
         sd_view *views
         sd_dense *dense
         sd_start *starts
+        char *constant
         long *along
         long item
         double value

@@ -12,7 +12,6 @@ from libc.string cimport memcpy
 import math
 
 from ..matrix.batches cimport SD_MATRIX_MOST, SD_MATRIX_USUAL, matrix_kernels, matrix_workspace
-
 from ..unit import MOST_SAMPLES
 
 #: Loops of a step and bytes of a plan's memory, at most; multiplications of a sample up to which they are a plain loop.
@@ -269,10 +268,12 @@ cdef class BoundPlan:
         s.along = <long *>self.take((s.inputs + s.outputs) * sizeof(long))
         self.add_outputs(s, range(s.loops) if not s.sums else range(s.kept), step.accumulate)
         sizes = [s.views[k].size for k in range(s.inputs + s.outputs)]
-        inputs, outputs = units.ports[step.units]
+        inputs, outputs, constant = units.ports[step.units]
         demand(sizes[:s.inputs] == list(inputs) and sizes[s.inputs:] == list(outputs),
                f"views of {sizes} elements for a program of {inputs} and {outputs}")
         demand(sum(sizes) <= MOST_SAMPLES, f"views of {sizes} elements")
+        s.constant = <char *>self.take(s.inputs + 1)
+        memcpy(s.constant, <const char *>constant, s.inputs)
         self.need(<long>sizeof(sd_port) * len(sizes) + SD_LINE + 32 * sum(sizes))
         self.messages[s.number] = tuple(step.checks)
         return units.cost(step.units) * inner

@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef class UnitTable:
-    cdef const sd_unit **units  # eight of each program: by reduce, single and columns
+    cdef const sd_unit **units  # SD_UNITS of each program, as plan.h says
     cdef list held
 
 
@@ -20,7 +20,7 @@ cdef class PlanUnits:
     cdef UnitTable table  # replaced in one step, while calls that run keep what they have
     cdef object make
     cdef char *usual
-    cdef readonly tuple ports
+    cdef readonly tuple ports  # of each program the elements of inputs and outputs, and which inputs are shared
 
     cdef const sd_unit *provide(self, int number, int place, list held) except NULL
     cdef int put(self, int place, NativeCall unit) except -1

@@ -7,12 +7,13 @@ from ...plan.bound import BoundStep, PlanArray
 from ..unit import NativeCall
 
 class PlanUnits:
-    ports: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    ports: tuple[tuple[tuple[int, ...], tuple[int, ...], bytes], ...]
     def __init__(
         self,
-        make: Callable[[int, bool, bool, bool], NativeCall],
+        make: Callable[[int, bool, bool, bool, bool], NativeCall],
         ports: Sequence[tuple[Sequence[int], Sequence[int]]],
         columns: Sequence[bool],
+        constant: Sequence[Sequence[bool]],
     ) -> None: ...
     def install(self, number: int, unit: NativeCall) -> None: ...
     def cost(self, number: int) -> int: ...

@@ -31,7 +31,7 @@ cnp.import_array()
 ctypedef int (*sd_sort_function)(void *, cnp.npy_intp, void *) noexcept nogil
 
 cdef extern from "plan/run.h":
-    enum: SD_NO_MEMORY, SD_RAISED
+    enum: SD_NO_MEMORY, SD_RAISED, SD_UNITS, SD_OF_COLUMNS, SD_OF_SINGLE, SD_OF_SUMS, SD_OF_PACKED
     ctypedef struct sd_hooks:
         long (*run_batch)(const sd_call *, long *) noexcept nogil
         void (*run_parts)(void *(*)(void *) noexcept nogil, char *, long, int) noexcept nogil
@@ -57,6 +57,7 @@ cdef extern from "plan/run.h":
         void **place
     const sd_blas_entry *sd_blas_names
     sd_sort_function sd_sorter
+    int sd_properties(const sd_unit *unit) noexcept nogil
 
 cdef extern from *:
     """
@@ -108,29 +109,32 @@ cdef class PlanUnits:
     Parameters
     ----------
     make : callable
-        Called with the number of a program and the properties of a unit (reduce, columns, single), as
+        Called with the number of a program and the properties of a unit (reduce, columns, single, packed), as
         :meth:`symdiff.runtime.runners.variants.ProgramRunner.call` takes them, when one is first needed; returns a
         :class:`~symdiff._kernels.unit.NativeCall`.
     ports : sequence of (sequence of int, sequence of int)
         For each program the elements of each input and of each output.
     columns : sequence of bool
         For each program whether it takes columns where both layouts suit.
+    constant : sequence of (sequence of bool)
+        For each program the inputs that its units read from one sample, () for none.
     """
 
-    def __init__(self, make, ports, columns):
+    def __init__(self, make, ports, columns, constant):
         cdef int k
         if self.usual != NULL:
             raise ValueError("units that are there already")
         self.make = make
-        self.ports = tuple([(tuple(inputs), tuple(outputs)) for inputs, outputs in ports])
-        if len(columns) != len(self.ports):
-            raise ValueError(f"layouts of {len(columns)} programs for {len(self.ports)}")
+        self.ports = tuple([(tuple(inputs), tuple(outputs), bytes(map(bool, shared)) or bytes(len(inputs)))
+                            for (inputs, outputs), shared in zip(ports, constant)])
+        if not len(columns) == len(constant) == len(ports) or any([len(i) != len(c) for i, _, c in self.ports]):
+            raise ValueError(f"layouts of {len(columns)} and {len(constant)} programs, or of others, for {len(ports)}")
         self.usual = <char *>calloc(len(self.ports) + 1, 1)
         if self.usual == NULL:
             raise MemoryError
         for k, usual in enumerate(columns):
             self.usual[k] = bool(usual)
-        self.table = UnitTable(8 * len(self.ports))
+        self.table = UnitTable(SD_UNITS * len(self.ports))
 
     def __dealloc__(self):
         free(self.usual)
@@ -140,15 +144,15 @@ cdef class PlanUnits:
         cdef int place, single
         if not 0 <= number < len(self.ports):
             raise ValueError(f"a unit of program {number} of {len(self.ports)}")
-        place = 8 * number + 4 * bool(unit.unit.reduce) + 2 * bool(unit.unit.single) + bool(unit.unit.columns)
+        place = SD_UNITS * number + sd_properties(&unit.unit)
         self.put(place, unit)
-        if not unit.unit.single and self.table.held[place + 2] is not None and not (
-                <NativeCall>self.table.held[place + 2]).unit.single:
-            self.put(place + 2, unit)  # a program that computes in float64 throughout
+        if not unit.unit.single and self.table.held[place + SD_OF_SINGLE] is not None and not (
+                <NativeCall>self.table.held[place + SD_OF_SINGLE]).unit.single:
+            self.put(place + SD_OF_SINGLE, unit)  # a program that computes in float64 throughout
 
     def cost(self, int number):
         """Return about how many operations one element of a program takes, as far as its units tell."""
-        for unit in self.table.held[8 * number:8 * number + 8]:
+        for unit in self.table.held[SD_UNITS * number:SD_UNITS * (number + 1)]:
             if unit is not None:
                 return (<NativeCall>unit).unit.cost
         return 100
@@ -156,10 +160,13 @@ cdef class PlanUnits:
     cdef int put(self, int place, NativeCall unit) except -1:
         cdef UnitTable old, new
         cdef int k
-        inputs, outputs = self.ports[place // 8]
+        inputs, outputs, shared = self.ports[place // SD_UNITS]
+        constant = bytes([unit.constant[k] for k in range(unit.unit.inputs)])
         sizes = tuple([unit.sizes[k] for k in range(unit.unit.inputs + unit.unit.outputs)])
-        if sizes != inputs + outputs or unit.unit.inputs != len(inputs) or bool(unit.unit.reduce) != bool(place & 4):
+        if sizes != inputs + outputs or unit.unit.inputs != len(inputs) or bool(unit.unit.reduce) != bool(place & SD_OF_SUMS):
             raise ValueError("a unit of another program")
+        if constant != shared:
+            raise ValueError("a unit that shares other inputs")
         while True:
             old = self.table
             new = UnitTable(len(old.held))
@@ -174,7 +181,8 @@ cdef class PlanUnits:
         """Make a unit that a call lacks; ``held`` keeps it for that call."""
         cdef NativeCall unit
         if self.table.units[place] == NULL:
-            self.put(place, self.make(number, bool(place & 4), bool(place & 1), bool(place & 2)))
+            self.put(place, self.make(number, bool(place & SD_OF_SUMS), bool(place & SD_OF_COLUMNS), bool(place & SD_OF_SINGLE),
+                                      bool(place & SD_OF_PACKED)))
         unit = self.table.held[place]
         held.append(unit)
         return &unit.unit

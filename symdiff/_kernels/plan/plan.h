@@ -42,8 +42,10 @@ enum {
 /* How a step in the body of a loop runs without a layout: a program for one sample or over neighbours, a copy, a
    reduction to one number. 0 stands for all other steps. */
 enum { SD_ONE = 1, SD_NEIGHBOURS, SD_COPY_NEIGHBOURS, SD_REDUCE_NEIGHBOURS };
+/* Units of a program, and what the place of one among them is made of. */
+enum { SD_UNITS = 16, SD_OF_COLUMNS = 1, SD_OF_SINGLE = 2, SD_OF_SUMS = 4, SD_OF_PACKED = 8 };
 /* Limits: arrays of such a program; arrays of a program that is the whole body; sums of a program over neighbours. */
-enum { SD_MOST_PORTS = 128, SD_FEW_PORTS = 24, SD_MOST_SUMS = 16 };
+enum { SD_MOST_PORTS = 128, SD_FEW_PORTS = 64, SD_MOST_SUMS = 16 };
 /* How numbers are combined: by sums (of programs and products), or as reductions and scans say. */
 enum { SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN };
 /* What may be asked of a factorization, in the order of bound.py. */
@@ -61,6 +63,11 @@ enum {
 enum { SD_RAISED = -4 };
 /* Tiles whose sums are added up one after the other; the sums of such groups are added in their order. */
 enum { SD_GROUP = 8 };
+
+static inline int sd_properties(const sd_unit *u) {
+  return (u->packed ? SD_OF_PACKED : 0) | (u->reduce ? SD_OF_SUMS : 0) | (u->single ? SD_OF_SINGLE : 0) |
+         (u->columns ? SD_OF_COLUMNS : 0);
+}
 
 typedef struct {
   int kind, tiled, integer, rank;
@@ -116,10 +123,12 @@ typedef struct {
   int axis, own; /* routines on a, b and c: which axis, and how many before it have positions of their own, or the
                     diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
-  int tight;             /* whether the body of a loop is one such program, */
+  int tight;             /* whether the body of a loop is one such program, and copies, */
   int direct;            /* SD_ONE and so on, or 0 */
   long count, rows;      /* if direct: neighbours in a row, and rows */
-  int copied;            /* if SD_NEIGHBOURS: outputs that are not roomy */
+  int copied;            /* if SD_NEIGHBOURS: outputs that are not roomy, */
+  int packed;            /* and whether the unit may be a packed one */
+  char *constant;        /* of programs: whether all samples share an input */
   sd_start *starts;      /* of programs: the start of each view, */
   long *along;           /* and its stride from neighbour to neighbour; 0 where they share one element */
   long turns;
@@ -152,7 +161,7 @@ typedef struct {
   const sd_plan *plan;
   const sd_hooks *hooks;
   void *self;                   /* the caller's, for the hooks */
-  const sd_unit *const *units;  /* of program n from 8 * n on: by reduce, single and columns */
+  const sd_unit *const *units;  /* of program n from SD_UNITS * n on */
   const char *usual;            /* of each program: columns where both layouts suit */
   char *const *data;            /* of each array, but those of the tile; before a call begins, of what it is given: */
   const long *const *strides;   /* of each array, in bytes; inputs, then outputs */

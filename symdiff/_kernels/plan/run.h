@@ -56,7 +56,6 @@ static long (*const sd_body_runs[])(sd_state *, const sd_step *, long *) = {
 /* Run a loop: its body, the steps behind it, turn by turn. Windows move to the row of the turn, and what is carried
    changes places with what the turn made of it. */
 static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) {
-  const sd_array *arrays = s->job->plan->arrays;
   const long *swaps = step->moved + 2 * step->windows;
   if (step->tight) {
     long which = 0, sample = sd_run_tight(s, step, &which);
@@ -67,12 +66,7 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
     }
   }
   for (long turn = 0; turn < step->turns; turn++) {
-    long row = step->reverse ? step->turns - 1 - turn : turn;
-    for (int w = 0; w < step->windows; w++) {
-      const sd_array *window = arrays + step->moved[2 * w];
-      s->data[step->moved[2 * w]] = s->data[window->number] + window->offset + row * step->moved[2 * w + 1];
-    }
-    if (step->counter >= 0) sd_set_number(s->data[step->counter], arrays[step->counter].item, (double)row);
+    sd_begin_turn(s, step, turn);
     for (int i = 1; i <= step->span; i++) {
       const sd_step *own = step + i;
       long which = 0, sample = -1;
@@ -87,11 +81,7 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
       *failure = (sd_failure){sample < 0 ? sample : s->first + sample, own->number, own->shared, which};
       return 0;
     }
-    for (int w = 0; w < step->swaps; w++) {
-      char *made = s->data[swaps[2 * w]];
-      s->data[swaps[2 * w]] = s->data[swaps[2 * w + 1]];
-      s->data[swaps[2 * w + 1]] = made;
-    }
+    for (int w = 0; w < step->swaps; w++) sd_swap(s, swaps + 2 * w);
   }
   return 1;
 }

@@ -9,9 +9,11 @@ Invariants
 Files
     determinant          the third differential of a determinant
     divided_differences  divided differences of scalar formulas, without cancellation
+    exponential          the exponential of any square matrix
     joined               loops of the same steps as one
     lifted               products in loops that no step has to wait for, before and behind them
     marks                where the results of a loop count, as numbers
+    pseudo_inverse       pseudo-inverses of full column rank
     recognition          cotangents that are one function of each eigenvalue
     recurrence           loops: tangents run along, cotangents run back
     segments             loops of many steps backwards, with few states kept

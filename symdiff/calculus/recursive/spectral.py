@@ -143,7 +143,7 @@ def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
     terms = []
     if tangents[0] is not None:
         payload = node.payload._replace(weights=divided(function, order + 1))
-        change = _symmetric(_behind(tangents[0], a, node.ndim - a.ndim))
+        change = _symmetric(behind(tangents[0], a, node.ndim - a.ndim))
         for place in range(order + 1):
             moved = (*directions[:place], change, *directions[place:])
             terms.append(spectral(payload, (a, *parameters, *moved)))
@@ -153,12 +153,12 @@ def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
         (slope,) = pushforward([function], {parameter(k): constant(1.0)})
         if slope is not None:
             payload = Spectral(name, slope, divided(slope, order), count)
-            rate = _behind(tangent, own, node.ndim - 2 - own.ndim)
+            rate = behind(tangent, own, node.ndim - 2 - own.ndim)
             terms.append(apply("multiply", reshape(rate, (*rate.shape, 1, 1)), spectral(payload, node.args)))
     for k, tangent in enumerate(tangents[1 + count :]):
         if tangent is not None:
             own = directions[k]
-            change = _behind(tangent, own, node.ndim - own.ndim)
+            change = behind(tangent, own, node.ndim - own.ndim)
             terms.append(spectral(node.payload, (*node.args[: 1 + count + k], change, *node.args[2 + count + k :])))
     if not terms:  # numbers that decide between branches alone
         return zeros(node.shape)
@@ -168,7 +168,7 @@ def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
     return total
 
 
-def _behind(tangent: Node, own: Node, missing: int) -> Node:
+def behind(tangent: Node, own: Node, missing: int) -> Node:
     """Put axes of size 1 between the seed's and the argument's, as many as the argument is broadcast over."""
     prefix = tangent.ndim - own.ndim
     if not missing or not prefix:
@@ -189,7 +189,7 @@ def _pull_direction(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
     place = i - 1 - len(parameters)
     if place < 0:
         return None
-    scale = _of_trace(ct) if len(directions) == 1 and ct.ndim == 2 else None
+    scale = of_trace(ct) if len(directions) == 1 and ct.ndim == 2 else None
     if scale is not None:
         return scale_by(scale, _slope_of(node))
     scale = _of_matrix(ct, a) if len(directions) == 1 and ct.ndim == 2 and is_symmetric(a) else None
@@ -198,10 +198,10 @@ def _pull_direction(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
     before = [swap(e) for e in reversed(directions[:place])]
     after = [swap(e) for e in reversed(directions[place + 1 :])]
     pulled = spectral(node.payload, (a, *parameters, *before, ct, *after))
-    return _gathered(pulled, prefix, node.args[i])
+    return gathered(pulled, prefix, node.args[i])
 
 
-def _of_trace(ct: Node) -> Node | None:
+def of_trace(ct: Node) -> Node | None:
     """Return c for a cotangent c I, which is that of a trace: the function is pulled back to c f'(A)."""
     one = delta(*ct.shape)
     if ct is one:
@@ -262,7 +262,7 @@ def _along_itself(node: Node) -> Node:
     return function_of(apply("multiply", point(0), slope), a, parameters)
 
 
-def _gathered(x: Node, prefix: int, own: Node) -> Node:
+def gathered(x: Node, prefix: int, own: Node) -> Node:
     """Sum over the axes along which an argument was broadcast."""
     start = x.ndim - own.ndim
     gone = [*range(prefix, start)]

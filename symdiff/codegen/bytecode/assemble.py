@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from ..._kernels.interpreter import OPCODES, VECTORS, registers
 from ...ground.gc_pause import paused
 from ...lowering.program import Program
-from ..blocks import Block, Run, load_blocks, split_runs, store_blocks
 from ..c.emit import Target
 from ..c.spelling import spelling
+from ..row_blocks import Block, Run, load_blocks, split_runs, store_blocks
 from .format import Bytecode
 from .forms import form_of
 from .prefetch import prefetches, spread

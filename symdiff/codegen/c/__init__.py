@@ -9,6 +9,7 @@ Invariants
     * Order and rounding of operations are the program's, in every layout and with any number of lanes.
     * Text that the interpreter shares is read from the headers of ``_kernels``.
 Files
+    layout       the layout of a unit's arrays
     texts        text of the headers that generated code shares with the package
     preamble     vectors, and how they are filled from rows
     spelling     how each operation is written

@@ -8,18 +8,18 @@ function grows faster than its length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ...lowering.program import GIVEN, MASK_OPS, Program
-from ..blocks import cover_row, cover_wanted, split_runs
+from ..row_blocks import cover_row, cover_wanted, split_runs
 from .fills import fills
 from .interleave import is_function, is_interleaved
+from .layout import BatchLayout
 from .preamble import ITEM, block_widths
-from .prefetch import ColumnPrefetch, RowPrefetch
+from .prefetch import ColumnPrefetch, NoPrefetch, RowPrefetch
 from .spelling import literal
 from .together import sines_and_cosines, together
 
-__all__ = ["ARGUMENTS", "CHUNK", "BatchLayout", "Functions", "Pieces", "Whole", "length"]
+__all__ = ["ARGUMENTS", "CHUNK", "Functions", "Pieces", "Whole", "length"]
 
 #: Operations in one C function; code up to twice as long stays whole.
 CHUNK = 500
@@ -40,28 +40,6 @@ HELD = {8: 8, 4: 4, 2: 4}
 SECOND = "_"
 
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
-
-
-class BatchLayout(NamedTuple):
-    """The layout of a unit's arrays, and whether it sums its results.
-
-    Parameters
-    ----------
-    columns : bool
-        Neighbours in memory are an element's values in consecutive samples; else they are the
-        elements of one sample.
-    single : bool
-        Numbers are float32, and computed with as such.
-    reduce : bool
-        Results are summed over the batch.
-    constant : tuple of bool
-        Inputs of which all samples share one value; () for none.
-    """
-
-    columns: bool = False
-    single: bool = False
-    reduce: bool = False
-    constant: tuple[bool, ...] = ()
 
 
 def length(program: Program) -> int:
@@ -97,8 +75,10 @@ class Functions:
         self.store_name = "STORE" if few else "store"
         self.prefetch = self.prefetches("ASK" if few else "ask", told=not self.reduce)
 
-    def prefetches(self, macro: str, *, told: bool) -> RowPrefetch | ColumnPrefetch:
+    def prefetches(self, macro: str, *, told: bool) -> RowPrefetch | ColumnPrefetch | NoPrefetch:
         """Return what prints the prefetches; ``macro`` and ``told`` as in :class:`RowPrefetch`."""
+        if self.layout.packed:
+            return NoPrefetch()
         if self.layout.columns:
             return ColumnPrefetch(self.program)
         rows = RowPrefetch(self.program, self.item, self.lanes, macro, told=told, still=self.layout.constant)
@@ -117,14 +97,21 @@ class Functions:
 
     def one_sample(self, port: int) -> bool:
         """Whether an input is read from one sample."""
-        return bool(self.layout.constant) and self.layout.constant[port]
+        return self.layout.one_sample(port)
 
     def column(self, size: int) -> bool:
         """Whether a port of this size lies in columns that are some distance apart."""
         return self.layout.columns and size > 1
 
+    def packed(self, kind: str, port: int, element: int) -> str:
+        """Print where this vector's samples of an element are in a packed port: known but for the port's address."""
+        sample = "j" if self.end else "i"
+        return f"{kind}[{port}]+{sample}*{self.item}+{element * self.lanes * self.item}"
+
     def pointers(self, numbers: Iterable[int], kind: str) -> str:
         """Print the addresses of this vector's samples in the ports ``numbers``."""
+        if self.layout.packed:
+            return ""
         lines = []
         for p in sorted(set(numbers)):
             if kind == "in" and self.one_sample(p):
@@ -183,6 +170,8 @@ class Functions:
         """Print the store of one block."""
         if self.reduce:
             return f"{'HOLD' if self.held else 'ADD'}({start},{self.names[values[0]]})\n"
+        if self.layout.packed and len(values) == 1:
+            return f"STOREPACKED({self.packed('out', port, start)},{self.names[values[0]]})\n"
         if self.column(self.program.outputs[port].size):
             return f"STOREC(y{port}{self.end},so{port},{start},{self.names[values[0]]})\n"
         at, row = f"y{port}{self.end}+{self.item * start},so{port}", ",".join([self.names[v] for v in values])
@@ -211,7 +200,10 @@ class Functions:
         """Print the load of one block, in place or by a call."""
         size = self.program.inputs[port].size
         if self.one_sample(port):
-            return f"SHARED(x{port},{start},{targets[0]})\n"
+            address = f"in[{port}]" if self.layout.packed else f"x{port}"
+            return f"SHARED({address},{start},{targets[0]})\n"
+        if self.layout.packed:
+            return f"LOADPACKED({self.packed('in', port, start)},{targets[0]})\n"
         if self.column(size):
             return f"LOADC(x{port}{self.end},si{port},{start},{targets[0]})\n"
         at = f"x{port}{self.end}+{self.item * start},si{port}"
@@ -250,15 +242,13 @@ class Whole(Functions):
         super().__init__(program, lanes, forms, layout)
         sums = sum(map(len, program.stores)) if layout.reduce else 0
         self.held = sums if sums <= HELD[lanes // (2 if layout.single else 1)] else 0
-        moved = [port.size for p, port in enumerate(program.inputs) if not self.one_sample(p)]
-        moved += () if layout.reduce else [port.size for port in program.outputs]
-        self.near = set(moved) == {1} and len(program.ops) <= FEW
+        self.near = set(layout.moved(program)) == {1} and len(program.ops) <= FEW and not layout.packed
 
     def definitions(self) -> list[str]:
         """Print the function."""
         program = self.program
         layout = self.layout
-        if not self.reduce and is_interleaved(program, self.lanes, columns=layout.columns, single=layout.single):
+        if not self.reduce and is_interleaved(program, self.lanes, layout):
             self.vectors, self.workspace = 2, 2 * self.workspace
         steps = self.steps()
         if self.vectors > 1:

@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...lowering.program import GIVEN, Program
-from .body import ARGUMENTS, CHUNK, BatchLayout, Functions, Pieces, Whole, length
+from .body import ARGUMENTS, CHUNK, Functions, Pieces, Whole, length
 from .fills import FILL_COLUMNS, FILL_ROWS
+from .layout import BatchLayout
 from .preamble import moving_functions, preamble
 from .prefetch import FAR
 from .spelling import literal, spelling
@@ -114,7 +115,7 @@ class CSource(NamedTuple):
         Whether ``out[0]`` is a column of vectors, two for each element of all outputs, to
         which each sample's value is added in its lane: vectors of samples go to the first and
         the second in turns, and ``begin`` is 0, for the first.
-    columns, single, constant
+    columns, single, constant, packed
         As in :func:`emit_c`.
     parts : tuple of str
         The same as several translation units, which may be compiled at once, or () for a program
@@ -133,6 +134,7 @@ class CSource(NamedTuple):
     constant: tuple[bool, ...] = ()
     parts: tuple[str, ...] = ()
     vectors: int = 1
+    packed: bool = False
 
 
 def emit_c(
@@ -143,6 +145,7 @@ def emit_c(
     columns: bool = False,
     single: bool = False,
     constant: Sequence[bool] = (),
+    packed: bool = False,
 ) -> CSource:
     """Print ``program`` as C.
 
@@ -159,13 +162,15 @@ def emit_c(
         Read, compute and write float32, of which a vector holds twice as many.
     constant : sequence of bool
         Inputs that have one value for all samples.
+    packed : bool
+        Of columns: read and write arrays of known distances only, see :class:`~.body.BatchLayout`.
 
     Returns
     -------
     CSource
     """
     lanes = target.lanes * (2 if single else 1)
-    layout = BatchLayout(columns, single, reduce, tuple(constant) if any(constant) else ())
+    layout = BatchLayout(columns, single, reduce, tuple(constant) if any(constant) else (), packed)
     spell = {
         op: spelling(op, lanes, target.prefix, target.vector_math, single)
         for op in dict.fromkeys(program.ops)
@@ -195,7 +200,7 @@ def emit_c(
     known = tuple(s.pointer for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
     workspace, vectors = functions.workspace, functions.vectors
-    return CSource(text, known, lanes, workspace, reduce, columns, single, layout.constant, parts, vectors)
+    return CSource(text, known, lanes, workspace, reduce, columns, single, layout.constant, parts, vectors, packed)
 
 
 def _parts(
@@ -222,7 +227,7 @@ def _entry(functions: Functions, fills: bool) -> str:
         lines.append(f"V*sums=(V*)out[0],acc[]={{{','.join(f'sums[{k}]' for k in range(2 * held))}}};\n")
     if functions.prefetch.told:
         lines.append(f"long far=(end-begin)*{functions.prefetch.row}>={FAR};\n")
-    if isinstance(functions, Whole):
+    if isinstance(functions, Whole) and not functions.layout.packed:
         lines.append(_in_registers(len(program.inputs), 1 if functions.reduce else len(program.outputs)))
     if functions.near:
         outputs = 0 if functions.reduce else len(program.outputs)
@@ -255,7 +260,8 @@ def _in_registers(inputs: int, outputs: int) -> str:
 def _loop(functions: Functions, fills: bool, *, near: bool = False) -> Iterator[str]:
     """Print the loop over the samples; ``near`` as the functions are told."""
     vectors, count, calls = functions.vectors, len(functions.program.checks), functions.calls
-    arguments = "i,at,st,to,ts,w,fn" if isinstance(functions, Whole) else "i,in,si,out,so,w,fn"
+    copied = isinstance(functions, Whole) and not functions.layout.packed
+    arguments = "i,at,st,to,ts,w,fn" if copied else "i,in,si,out,so,w,fn"
     arguments = f"{'j,' * (vectors > 1)}{arguments}{',acc' * bool(functions.held)}"
     arguments = f"{f'{int(near)},' * functions.near}{'far,' * functions.prefetch.told}{arguments}"
     tiled = fills and functions.layout.columns

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...lowering.program import Program
-from ..blocks import Run, split_runs
+from ..row_blocks import Run, split_runs
 from .spelling import literal
 
 __all__ = ["FILL_COLUMNS", "FILL_ROWS", "fills"]

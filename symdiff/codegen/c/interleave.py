@@ -8,6 +8,7 @@ instructions of a second vector, as long as registers hold the values of both.
 from __future__ import annotations
 
 from ...lowering.program import CHEAP, GIVEN, Program
+from .layout import BatchLayout
 from .preamble import ITEM
 
 __all__ = ["is_function", "is_interleaved"]
@@ -23,7 +24,7 @@ _WORK = {False: 2, True: 4}
 _LONG = 64
 
 
-def is_interleaved(program: Program, lanes: int, *, columns: bool = False, single: bool = False) -> bool:
+def is_interleaved(program: Program, lanes: int, layout: BatchLayout) -> bool:
     """Tell whether a program is printed for two vectors, interleaved.
 
     Parameters
@@ -31,13 +32,14 @@ def is_interleaved(program: Program, lanes: int, *, columns: bool = False, singl
     program : Program
     lanes : int
         Numbers in a vector.
-    columns, single : bool
-        As in :func:`symdiff.codegen.c.emit.emit_c`.
+    layout : BatchLayout
     """
+    if layout.packed and max(layout.moved(program), default=1) > 1:
+        return False  # there is one vector
     slow = sum(op not in CHEAP for op in program.ops)
     moved = sum(port.size for port in (*program.inputs, *program.outputs))
-    registers = 32 if lanes * ITEM[single] >= _LONG else 16
-    busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[columns] * moved
+    registers = 32 if lanes * ITEM[layout.single] >= _LONG else 16
+    busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[layout.columns and not layout.packed] * moved
     waits = any(map(is_function, program.ops))
     return waits and busy and 2 * alive(program) <= registers
 

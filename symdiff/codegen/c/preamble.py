@@ -75,6 +75,8 @@ _SINGLE = """\
 #define ASK(p,s) {{{asks}}}
 #define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));
 #define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;
+#define LOADPACKED(p,c0) c0=*(const U*)(p);
+#define STOREPACKED(p,c0) *(U*)(p)=c0;
 #define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
 """
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from ...lowering.program import Program
 
-__all__ = ["FAR", "ColumnPrefetch", "RowPrefetch"]
+__all__ = ["FAR", "ColumnPrefetch", "NoPrefetch", "RowPrefetch"]
 
 #: Bytes of a sample's rows from which on rows are wide.
 WIDE = 512
@@ -137,3 +137,14 @@ class ColumnPrefetch:
         """Return the prefetches of some columns, as :meth:`RowPrefetch.emit` does of rows."""
         stride = f"s{kind[0]}{port}"
         return "".join(f"{self.macros[kind]}({row}+{self.ahead}+{e}*{stride})\n" for e in range(start, start + count))
+
+
+class NoPrefetch:
+    """Prints nothing, for arrays that are in a cache."""
+
+    #: As in :class:`RowPrefetch`.
+    row, told, narrow = 0, False, False
+
+    def emit(self, kind: str, port: int, row: str, start: int, count: int) -> str:
+        """Return nothing."""
+        return ""

@@ -144,6 +144,7 @@ _LANE_LOOP = {
     1: "SLOW V do_{0}(V x){{for(int l=0;l<W;l++)x[l]={1}(x[l]);return x;}}\n",
     2: "SLOW V do_{0}(V x,V y){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l]);return x;}}\n",
     3: "SLOW V do_{0}(V x,V y,V z){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l],z[l]);return x;}}\n",
+    4: "SLOW V do_{0}(V x,V y,V z,V u){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l],z[l],u[l]);return x;}}\n",
 }
 #: Calls of a function of SciPy's, whose last argument is Cython's and has no meaning.
 _LIBRARY_LOOP = {

@@ -11,7 +11,7 @@ from ...errors import InternalError
 __all__ = ["SCALAR", "kernel_text", "texts_with", "with_needs", "without_comments"]
 
 #: Headers of functions of numbers that C's library lacks, or has otherwise.
-SCALAR = ("scalar.h", "special.h", "incomplete.h", "tails.h", "error.h", "bessel.h", "integrals.h")
+SCALAR = ("scalar.h", "special.h", "incomplete.h", "tails.h", "error.h", "integrals.h", "hypergeometric.h")
 #: Headers whose functions call those of another one.
 _NEEDS = {"tails.h": ("special.h", "incomplete.h")}
 

@@ -30,17 +30,6 @@ from ...graph.sizes import Dim, Size
 from .contraction import emit_contraction, emit_structure
 from .writer import Writer, number
 
-INFIX = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "less": "<",
-    "less_equal": "<=",
-    "equal": "==",
-    "not_equal": "!=",
-}
-
 
 class NumpySource(NamedTuple):
     """An emitted function.
@@ -247,8 +236,8 @@ class _Emitter:
         ]
         if all(arg.is_constant and arg.shape == () for arg in node.args):
             texts[0] = f"np.full(1, {texts[0]})"
-        if node.op in INFIX:
-            return f"{texts[0]} {INFIX[node.op]} {texts[1]}"
+        if row.infix:
+            return f"{texts[0]} {row.infix} {texts[1]}"
         if node.is_negation:
             return f"-{texts[0]}"
         if node.is_power and texts[1] == "2.0":
@@ -430,7 +419,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "concatenate": _Emitter._concatenate,
     "named": _Emitter._share,
     "stop_gradient": _Emitter._share,
-    **dict.fromkeys(("custom", "spectral"), _Emitter._custom),
+    **dict.fromkeys(("custom", "spectral", "expm", "pinv"), _Emitter._custom),
     "recurrence": _Emitter._recurrence,
 }
 complete(_METHODS, __name__, without=("contract", "constant", *DELTAS))

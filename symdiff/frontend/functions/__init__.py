@@ -10,7 +10,6 @@ Invariants
 Files
     closing      scopes of placeholders, and what a function takes from outside
     custom       functions whose derivative their author gives
-    densities    distributions, of symbols and numbers
     recurrence   scan, iterate and sum_over
 Add
     a function of functions: a file here, and its name in ``symdiff/__init__.py``

@@ -255,7 +255,9 @@ class _Author:
 
     def _shaped(self, node: Node, shape: Shape) -> Node:
         if node.shape != shape:
-            raise ShapeError(f"the {self.form} of {self.name} has shape {show(node.shape)}; expected {show(shape)}")
+            stacked = "; args is a tuple of the arguments, args[0] the first" if node.shape[1:] == shape else ""
+            came = f"the {self.form} of {self.name} has shape {show(node.shape)}"
+            raise ShapeError(f"{came}; expected {show(shape)}{stacked}")
         return to_real(node)
 
     # ------------------------------------------------------------ closing

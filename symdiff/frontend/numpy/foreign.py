@@ -7,6 +7,7 @@ from collections.abc import Container
 from types import FrameType
 
 from ...ground.advice import REFUSED
+from ...ground.stages import hook
 
 __all__ = ["is_masked", "told_of_scipy"]
 
@@ -40,8 +41,7 @@ def told_of_scipy(library: Container[str]) -> str | None:
     -----
     SciPy's functions that are written in Python pass their arguments to ``np.asarray`` and do not say who they are.
     """
-    from ...densities.table import DISTRIBUTIONS
-
+    distributions = hook("stats").named_functions()
     frame: FrameType | None = sys._getframe(1)
     found = None
     for _ in range(40):
@@ -51,8 +51,8 @@ def told_of_scipy(library: Container[str]) -> str | None:
         if module.startswith("scipy.stats."):
             own = frame.f_locals.get("self")
             kind = getattr(own, "name", None) or type(own).__name__.removesuffix("_gen")
-            row, name = DISTRIBUTIONS.get(str(kind)), frame.f_code.co_name
-            if row is not None and name in row.all_functions:
+            name = frame.f_code.co_name
+            if f"{kind}_{name}" in distributions:
                 found = f"scipy.stats.{kind}.{name} computes with numbers; write sd.stats.{kind}.{name}(...) of symbols"
         elif module.startswith("scipy."):
             # a wrapper that goes over batches knows the function as f

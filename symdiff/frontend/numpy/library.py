@@ -31,7 +31,7 @@ from .routines import (
     order,
     padding,
     pieces,
-    places,
+    piecewise_constant,
     polynomial,
     sequences,
 )
@@ -194,17 +194,17 @@ for _name in ("median", "nanmedian"):
 for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
     _add(_name, getattr(order, _name), 1, 2, 3, ("q", "axis", "method", "keepdims"))
 for _name in ("argmax", "argmin", "nanargmax", "nanargmin"):
-    _add(_name, getattr(places, _name), 1, 1, 2, ("axis", "keepdims"))
-_add("argsort", places.argsort, 1, 1, 2, ("axis", "kind", "stable"))
-_add("isclose", places.isclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
-_add("allclose", places.allclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
-_add("array_equal", places.array_equal, 2, 2, 3, ("equal_nan",))
-_add("signbit", places.signbit)
+    _add(_name, getattr(piecewise_constant, _name), 1, 1, 2, ("axis", "keepdims"))
+_add("argsort", piecewise_constant.argsort, 1, 1, 2, ("axis", "kind", "stable"))
+_add("isclose", piecewise_constant.isclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
+_add("allclose", piecewise_constant.allclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
+_add("array_equal", piecewise_constant.array_equal, 2, 2, 3, ("equal_nan",))
+_add("signbit", piecewise_constant.signbit)
 for _name in ("isreal", "iscomplex"):  # known when the formula is written: text has no such constants
-    _add(_name, getattr(places, _name), in_text=False)
-_add("angle", places.angle, 1, 1, 2, ("deg",))
+    _add(_name, getattr(piecewise_constant, _name), in_text=False)
+_add("angle", piecewise_constant.angle, 1, 1, 2, ("deg",))
 for _name in ("modf", "frexp"):
-    _add(_name, getattr(places, _name), in_text=False)
+    _add(_name, getattr(piecewise_constant, _name), in_text=False)
 _add("interp", lookups.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
 _add("searchsorted", lookups.searchsorted, 2, 2, 3, ("side",))
 _add("digitize", lookups.digitize, 2, 2, 3, ("right",))
@@ -243,8 +243,10 @@ _add("expm_frechet", exponential.expm_frechet, 2, 2, 2, in_text=False)
 _add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
 _add("eigh", spectra.eigh, in_text=False)
 _add("simple_eigenvalues", spectra.simple_eigenvalues)
+_add("simple_eigenvectors", spectra.simple_eigenvectors)
 _add("funm", spectra.funm, "mapped", 2, 2)
 for _order, _suffix in enumerate(("_differential", "_differential2"), 1):
+    _add("funm" + _suffix, getattr(spectra, "funm" + _suffix), "mapped", 2 + _order, 2 + _order)
     for _name in ("expm", "logm", "sqrtm"):
         _add(_name + _suffix, partial(spectra.named_differential, _name), 1 + _order, 1 + _order, 1 + _order)
 _add("svd", spectra.svd, 1, 1, 3, ("full_matrices", "compute_uv"), in_text=False)

@@ -371,7 +371,7 @@ def _converted(entry: Entry, args: Sequence[Any]) -> list[Any]:
     if entry.arrays == "factor":
         return [_factor(entry, args[0]), *map(as_node, args[1:])]
     if entry.arrays == "mapped":
-        return [as_node(args[0]), _of_nodes(entry, *args)]
+        return [as_node(args[0]), _of_nodes(entry, *args[:2]), *map(as_node, args[2:])]
     if entry.arrays == "rows":
         return [_nested(args[0])]
     if entry.arrays == "symbols":

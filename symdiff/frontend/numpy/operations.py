@@ -29,7 +29,7 @@ from ...graph import (
 )
 from ...graph import matmul as stack_matmul
 from ...graph.scalars.functions import apply, compare, scalar_constant, to_real, where
-from ...graph.sizes import Dim, show
+from ...graph.sizes import Dim, hint_of, show
 from . import reductions
 from .indexing import getitem
 from .shaping import axis_of, members, ravel, several, shown
@@ -67,6 +67,7 @@ def _same(a: Node, i: int, b: Node, j: int, what: str) -> None:
         raise ShapeError(
             f"{what} of shapes {show(a.shape)} and {show(b.shape)}: size {a.shape[i]} against {b.shape[j]}; expected "
             "equal inner sizes (transpose one with .T, or use outer(v, w) for all products of two vectors)"
+            f"{hint_of(a.shape[i], b.shape[j])}"
         )
 
 

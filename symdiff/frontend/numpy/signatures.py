@@ -70,7 +70,7 @@ _FLAGS = {("cholesky", "upper"), ("cho_factor", "lower"), ("solve_triangular", "
 
 
 #: How many arguments are arrays, where that is no number.
-_ARRAYS = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2, "mapped": 2}
+_ARRAYS = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2}
 
 
 class _Signature(NamedTuple):
@@ -81,7 +81,7 @@ class _Signature(NamedTuple):
 
 @cache
 def _signature(entry: Entry) -> _Signature:
-    arrays = _ARRAYS.get(str(entry.arrays), entry.arrays)
+    arrays = entry.most if entry.arrays == "mapped" else _ARRAYS.get(str(entry.arrays), entry.arrays)
     if not isinstance(arrays, int):
         return _Signature((), (), 0)
     given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ..array import Array
 from .tree import fields_of, transform
 
 __all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of", "shown", "table"]
+
+#: An array, or a structure of them.
+Part = TypeVar("Part")
 
 
 class _Formulas:
@@ -35,13 +38,13 @@ class _Formulas:
         return rf"$\displaystyle {_in_rows(self)}$"
 
 
-class FormulaTuple(_Formulas, tuple[Any, ...]):
+class FormulaTuple(_Formulas, tuple[Part, ...]):
     """A tuple of formulas, which a notebook shows in LaTeX."""
 
     __slots__ = ()
 
 
-class FormulaDict(_Formulas, dict[str, Any]):
+class FormulaDict(_Formulas, dict[str, Part]):
     """A dict of formulas, which a notebook shows in LaTeX."""
 
     __slots__ = ()

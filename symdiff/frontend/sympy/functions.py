@@ -139,7 +139,8 @@ def _of_degree(name: str) -> Callable[..., Node]:
     def build(n: Node, *args: Node) -> Node:
         degree = _whole(n)
         if degree is None:
-            raise UnsupportedError(f"SymPy's {name.removeprefix('eval_')} of a degree that is no number")
+            own = name.removeprefix("eval_")
+            raise UnsupportedError(f"SymPy's {own} of a degree that is no number; expected a whole one")
         return POLYNOMIALS[name][0](degree, *args)
 
     return build

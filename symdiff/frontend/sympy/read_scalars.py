@@ -172,7 +172,7 @@ _REMEDIES = {
     "Dict": "give its expressions in a dict of Python",
     "ImaginaryUnit": "complex numbers are not supported; write real and imaginary parts separately",
     "ComplexInfinity": "complex infinity is no real number",
-    "DiracDelta": "it is not a function of a real number",
+    "DiracDelta": "it is not a function of a real number; evaluate what it samples first (.doit() of its Integral)",
     "Sum": "give it a range of whole numbers, or write it with matrices",
     "Product": "give it a range of whole numbers",
     "str": "formula text goes to symdiff.frontend.text.parse",

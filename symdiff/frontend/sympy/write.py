@@ -47,7 +47,7 @@ CONDITIONS = ("compare", "and", "or", "not", "truth")
 
 def write(node: Node, inputs: Inputs) -> Any:
     """Return a formula as SymPy's; see :func:`symdiff.frontend.sympy.to_sympy`."""
-    (plain,) = constants_computed(inline([node], ("custom",)))
+    (plain,) = constants_computed(inline([node], ("custom",), ("expm", "pinv")))
     return _Writer(inputs).run(plain)
 
 
@@ -127,7 +127,10 @@ class _Writer:
             raise UnsupportedError(message)
         if term.kind == "arranged" or (term.kind == "cumulative" and term.data[0] == "sort"):
             raise UnsupportedError("SymPy has no form for the order of elements; print the formula, or compile it")
-        if term.kind == "recurrence":
+        if term.kind == "series" and not term.ndim and isinstance(self.pieces[id(term.args[0])], sp.Expr):
+            letter, length = term.data
+            return sp.Sum(self.pieces[id(term.args[0])], (self.symbol(letter), 0, size(length, self.inputs.sizes) - 1))
+        if term.kind in ("recurrence", "series"):
             raise UnsupportedError("SymPy has no form for a loop whose steps carry arrays on; print it, or compile it")
         args = tuple([self.pieces[id(arg)] for arg in term.args])
         try:

@@ -15,6 +15,7 @@ Files
     vocabulary         what text may call
     values             lists, tuples and numbers on their way to an array
     indexed            elements by index, behind an arrow
+    sums               letters that a part of the text has for itself; sums over a whole number
     build              the tree to arrays
     parse              all of it
     dialects           the languages of others

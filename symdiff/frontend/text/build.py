@@ -12,6 +12,7 @@ import math
 import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import EllipsisType, MappingProxyType
 from typing import Any
@@ -32,9 +33,12 @@ from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .grammar import SyntaxNode, Tree
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
+from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import TextFunction
 
+#: Said of a function that is no other one misspelt.
+_OWN = "; docs/functions.md lists them, and a definition of your own, h = x * y, takes no arguments"
 #: Names with a value of their own. An input of the same name goes before them.
 CONSTANTS: Mapping[str, float] = MappingProxyType(
     {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
@@ -127,7 +131,7 @@ class _Builder:
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
-        self.arrows, self.mapped = (arrows_of(tree.terms, kind) for kind in ("by_index", "mapping"))
+        self.arrows, self.letters = arrows_of(tree.terms, "by_index"), letters_of(tree.terms)
 
     def build(self) -> Parsed:
         meaning: dict[str, Callable[[SyntaxNode], Any]] = {
@@ -157,9 +161,8 @@ class _Builder:
             except Exception as error:
                 raise self.located(error, term) from error
             self.values.append(value)
-        last = len(self.terms) - 1
+        last, value = len(self.terms) - 1, self.values[-1]
         try:
-            value = self.values[last]
             value = value.items if isinstance(value, Listing) and value.rank > 1 else value
             several = isinstance(value, tuple | list) and len(value) > 0 and shape_of(value) is None
             result = results_of(value) if several else self.array(last)
@@ -186,8 +189,9 @@ class _Builder:
 
     def of_name(self, term: SyntaxNode) -> Array | float:
         name = term.value
-        if any(start <= term.start < end for start, end in self.mapped.get(name, ())):
-            return Array(Mapped.of(name))
+        for start, end, own in self.letters.get(name, ()):
+            if start <= term.start < end:
+                return Array(own)
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
@@ -354,10 +358,8 @@ class _Builder:
         """Return a whole number, or a size made of the sizes of inputs."""
         value = self.values[place]
         if isinstance(value, Array) and value.shape == () and self.sizes:
-            try:
+            with suppress(ShapeError):
                 return size_of(value.node)
-            except ShapeError:
-                pass
         return self.whole(place)
 
     def whole(self, place: int) -> int:
@@ -375,7 +377,8 @@ class _Builder:
         items: list[Any] = []
         for place in places:
             value = self.values[place]
-            if value is None or isinstance(value, slice | EllipsisType):
+            positions = isinstance(value, Array) and value.node.dtype is INT
+            if value is None or isinstance(value, slice | EllipsisType) or positions:
                 items.append(value)
             elif isinstance(value, Listing) and value.rank == 0:
                 try:
@@ -383,8 +386,6 @@ class _Builder:
                 except (ValueError, OverflowError):
                     message = "expected an index list of equal rows and of numbers within an array"
                     raise ParseError(message, self.text, self.terms[place].caret) from None
-            elif isinstance(value, Array) and value.node.dtype is INT:
-                items.append(value)
             else:
                 items.append(self.position(place))
         return self.array(base)[tuple(items)]
@@ -410,8 +411,11 @@ class _Builder:
             what = "an input" if name in self.inputs else "defined above"
             raise ParseError(f"{name!r} is {what}, not a function; multiplication is written {name}*(...)")
         function = self.functions.get(name)
+        if name == SUM:
+            letter, length, part = parts_of_sum(term, self.terms)
+            return sum_of(letter, length_of_sum(self.position, length), self.array(part), self.limits)
         if function is None:
-            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions)
+            hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions) or _OWN
             raise ParseError(f"{name!r} is not a function of formulas{hint}")
         unknown = [keyword for keyword in keywords if keyword not in function.keywords]
         if unknown:
@@ -434,7 +438,7 @@ class _Builder:
             if value.rank == 3:
                 raise self.no_formula(value.misplaced)
             return value.items
-        if isinstance(value, Mapped) and name == "funm":
+        if isinstance(value, Mapped) and name.startswith("funm"):
             return value
         if isinstance(value, str) and name == "einsum":
             return value

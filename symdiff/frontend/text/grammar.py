@@ -23,9 +23,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
-from ...ground.advice import DOTTED, advice
+from ...ground.advice import DOTTED, LOOPS, advice
 from ...ground.limits import LIMITS, Limits
-from .tokens import END, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
+from .tokens import END, MEANT, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
 
 _COMPARISON = 1
 _PREFIX = 6
@@ -220,7 +220,7 @@ class _Reader:
                     return self.end_item(top, token, None)
             if symbol == _CLOSES[top.kind] and not top.named and (top.items or symbol == ")"):
                 return self.close(top, end)
-        raise self.error(f"expected a number, a name or a bracket, found {symbol!r}", start)
+        raise self.error(f"expected a number, a name or a bracket, found {symbol!r}{MEANT.get(symbol, '')}", start)
 
     def operator(self, token: Token) -> int:
         """Read a token where an operand has ended."""
@@ -375,8 +375,7 @@ class _Reader:
     def take_name(self, token: Token) -> str:
         """Take back the name just read, which ``token`` shows to be called or defined."""
         if self.last.kind != NAME or self.terms[-1].kind != "name":
-            message = f"expected an operator, found {token.text!r} (multiplication is written *)"
-            raise self.error(message, token.start)
+            raise self.error(f"expected an operator, found {token.text!r} (multiplication is written *)", token.start)
         self.operands.pop()
         self.terms.pop()
         return self.last.text
@@ -389,8 +388,9 @@ class _Reader:
         before = (-1,) if mapped else listed.children if listed.kind == "list" else ()
         names = tuple(str(self.terms[child].value) for child in before)
         if not alone or {self.terms[k].kind for k in before} != {"name"} or len(set(names)) < len(names):
-            message = "'->' stands behind the indices of a result, different names: [i, j] -> x[i] * y[j]"
-            raise self.error(message, token.start)
+            looping = any(isinstance(what, _Bracket) and what.name in ("scan", "iterate") for what in self.waiting)
+            behind = "'->' stands behind the indices of a result, different names: [i, j] -> x[i] * y[j]"
+            raise self.error(LOOPS if looping else behind, token.start)
         del self.terms[len(self.terms) - (not mapped) - len(names) :]
         self.arrows += not mapped
         start = self.operands.pop()[1]

@@ -68,10 +68,19 @@ _CHARACTER_HINTS = {
     "\N{SUPERSCRIPT THREE}": "write **3",
     "\N{MODIFIER LETTER CAPITAL T}": "write .T",
     "\N{SQUARE ROOT}": "write sqrt(...)",
+    "\N{PARTIAL DIFFERENTIAL}": "a derivative is written gradient(f, x) or derivative(f, x)",
+    "\N{NABLA}": "a derivative is written gradient(f, x)",
+    "\N{N-ARY SUMMATION}": "write sum(...)",
+    "\N{INTEGRAL}": "an integral is written as the sum of a quadrature",
+    "\N{INFINITY}": "write inf",
     "\N{LESS-THAN OR EQUAL TO}": "write <=",
     "\N{GREATER-THAN OR EQUAL TO}": "write >=",
     "\N{NOT EQUAL TO}": "write !=",
 }
+
+
+#: What is meant by a symbol where a formula begins.
+MEANT = {"|": "; write abs(x)"}
 
 
 class Token(NamedTuple):
@@ -159,7 +168,8 @@ def unexpected_operand(token: Token, before: Token, text: str) -> ParseError:
     """Return the error for a name or number that follows an operand."""
     if before.kind == NUMBER and before.end == token.start and token.kind == NAME:
         if token.text in ("j", "J"):
-            return ParseError("complex numbers are not offered", text, token.start)
+            message = "text has no complex numbers; write real and imaginary parts, or symbols: sd.complex_array('z')"
+            return ParseError(message, text, token.start)
         if before.text == "0" and token.text[0] in "xXoObB":
             return ParseError("numbers are written in decimal", text, before.start)
         expected = f"expected an operator between {before.text} and {token.text}"

@@ -10,11 +10,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...densities.table import Distribution, named_functions
 from ...graph.dump import record_text
+from ...ground.stages import hook
 from .. import array_derivatives as derivatives
 from ..array import call
-from ..functions.densities import density
 from ..numpy.library import LIBRARY, Entry
 
 
@@ -47,9 +46,9 @@ def _of_entry(entry: Entry) -> TextFunction:
     return TextFunction(run, entry.least, entry.most, entry.keywords)
 
 
-def _of_density(row: Distribution, function: str) -> TextFunction:
+def _of_density(row: Any, function: str) -> TextFunction:
     def run(*args: Any, **kwargs: Any) -> Any:
-        return density(row, function, symbolic=True)(*args, **kwargs)
+        return hook("stats").density(row, function, symbolic=True)(*args, **kwargs)
 
     names = [*row.shapes, *(name for name, _ in row.defaults)]
     return TextFunction(run, 1 + len(row.shapes), 1 + len(names), tuple(names))
@@ -79,5 +78,5 @@ TEXT_FUNCTIONS: dict[str, TextFunction] = {
 #: What formula text may call: the functions above, and those of distributions, ``norm_logpdf``.
 VOCABULARY: dict[str, TextFunction] = {
     **TEXT_FUNCTIONS,
-    **{name: _of_density(row, function) for name, (row, function) in named_functions().items()},
+    **{name: _of_density(row, function) for name, (row, function) in hook("stats").named_functions().items()},
 }

@@ -10,15 +10,15 @@ import numpy as np
 from ...errors import SymdiffError
 from ...ground.budget import spend
 from .. import INT, REAL, Node, constant, postorder, rebuild
+from ..scalars.arithmetic import ARITHMETIC
 from ..scalars.functions import FUNCTIONS
 from ..sizes import fixed
 from .interpret import Values, evaluate
 
-_ARITHMETIC = ("add", "subtract", "multiply", "divide", "negative")
 #: Arithmetic, and functions whose digits any library computes at once for arguments up to ``MODERATE``.
 ELEMENTARY = frozenset(
     (
-        *_ARITHMETIC,
+        *ARITHMETIC,
         *("power", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "hypot"),
         *("sin", "cos", "tan", "sinh", "cosh", "tanh"),
         *("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh"),
@@ -81,7 +81,7 @@ def _stays(node: Node, values: Mapping[Node, Values]) -> bool:
         return True
     if node.op not in ELEMENTARY or not np.isfinite(values[node]).all():
         return False
-    return node.op in _ARITHMETIC or all((np.abs(values[arg]) <= MODERATE).all() for arg in node.args)
+    return node.op in ARITHMETIC or all((np.abs(values[arg]) <= MODERATE).all() for arg in node.args)
 
 
 _LEAVES = ("input", "placeholder", "recurrence", "custom")

@@ -368,6 +368,8 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "stop_gradient": lambda node, args, sizes: args[0],
     "named": lambda node, args, sizes: args[0],
     "spectral": _spectral,
+    "pinv": lambda node, args, sizes: eigen.pinv(args[0]),
+    "expm": lambda node, args, sizes: eigen.expm(*args),
     "custom": _custom,
     "recurrence": _recurrence,
 }

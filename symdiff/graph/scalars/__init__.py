@@ -13,7 +13,7 @@ Files
     making        what rows are written with
     rows          the rows of elementary functions and of pieces
     special       the rows of error, gamma and beta functions, elliptic and oscillating integrals, Lambert's W
-    incomplete    the rows of incomplete gamma and beta functions, and of their inverses
+    incomplete    the rows of incomplete gamma and beta functions, their inverses, and hypergeometric functions
     bessel        the rows of Bessel and Airy functions
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
     polynomials   orthogonal polynomials of a degree known beforehand

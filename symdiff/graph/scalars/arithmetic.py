@@ -21,6 +21,11 @@ from .functions import scalar_constant
 #: Operations that a sum, and a product, is made of.
 SUMS = frozenset({"add", "subtract", "negative"})
 PRODUCTS = frozenset({"multiply", "divide", "negative"})
+ARITHMETIC = SUMS | PRODUCTS
+#: Operations that multiply no argument by another: the value of one does not enter the derivative of another.
+APART = SUMS | {"where", "concatenate"}
+#: Functions with f(-x) = 1 - f(x).
+COMPLEMENTED = frozenset({"sigmoid", "ndtr"})
 #: Numbers up to which a double is told to be the square root of a whole number.
 _ROOT = 2.0**16
 #: Of an unnamed number of terms or factors, so many times as many nodes are looked at: signs may stand on signs.

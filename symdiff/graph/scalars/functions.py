@@ -77,6 +77,8 @@ class Function(NamedTuple):
         Where the derivative stands in print.
     rule : str
         What books call the rule of its differential.
+    infix : str
+        The operator that it is in Python, C and formula text, or "".
     """
 
     name: str
@@ -98,6 +100,12 @@ class Function(NamedTuple):
     rule: str = "chain rule"
     library: str = ""
     orders: int = 0
+    infix: str = ""
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether it compares two numbers."""
+        return bool(self.infix) and self.gives is BOOL
 
     @property
     def arity(self) -> int:

@@ -1,4 +1,4 @@
-"""Rows of incomplete gamma and beta functions, of their logarithms and of their inverses.
+"""Rows of incomplete gamma and beta functions, of their logarithms and inverses, and of hypergeometric functions.
 
 A derivative by a parameter is a row of its own, named by what it is taken by: ``betainc_by_ab`` is that of ``betainc``
 by a, then by b. They are offered to third order. Sources are sections of the NIST Digital Library of Mathematical
@@ -244,3 +244,12 @@ row("log_stdtr_by_df", (ABSENT, lambda df, x, f: named("log_stdtr_by_x")(df, x) 
 row("stdtrit", (lambda df, p, f: -(named("stdtr_by_df")(df, f) / _t_density(df, f)),
                 lambda df, p, f: 1.0 / _t_density(df, f)), ((0.5, 4.0), (0.1, 0.9)), numpy="special.stdtrit",
     source="8.17.1", library="stdtrit", singular=True)
+
+# Hypergeometric functions; by their parameters no derivative is offered       DLMF 16.3.1, 13.3.15, 15.5.1
+row("hyp0f1", (ABSENT, lambda b, x, f: named("hyp0f1")(b + 1.0, x) / b), (POSITIVE, ANY), numpy="hyp0f1",
+    source="16.3.1", special="sd_hyp0f1", singular=True)
+row("hyp1f1", (ABSENT, ABSENT, lambda a, b, x, f: a / b * named("hyp1f1")(a + 1.0, b + 1.0, x)),
+    (POSITIVE, POSITIVE, ANY), numpy="hyp1f1", source="13.3.15", special="sd_hyp1f1", singular=True)
+row("hyp2f1", (ABSENT, ABSENT, ABSENT,
+               lambda a, b, c, x, f: a * b / c * named("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, x)),
+    (POSITIVE, POSITIVE, POSITIVE, (-0.8, 0.8)), numpy="hyp2f1", source="15.5.1", special="sd_hyp2f1", singular=True)

@@ -189,12 +189,12 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 
 # Arithmetic                                              DLMF 1.4(iii)
 _row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8",
-     rule="linearity")
+     rule="linearity", infix="+")
 _row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8",
-     rule="linearity")
-_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule")
+     rule="linearity", infix="-")
+_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule", infix="*")
 _row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10", singular=True,
-     rule="quotient rule")
+     rule="quotient rule", infix="/")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
      supports=(_not_both_zero, None), singular=True, rule="power rule")
 _row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n) + 1.0, x, y)),
@@ -410,9 +410,9 @@ _row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: consta
      source="the branch taken", rule="piece by piece")
 
 # Comparisons and logic
-for _name, _sympy in (("less", "StrictLessThan"), ("less_equal", "LessThan"), ("equal", "Equality"),
-                      ("not_equal", "Unequality")):
-    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, gives=BOOL, source="constant pieces")
+for _name, _infix, _sympy in (("less", "<", "StrictLessThan"), ("less_equal", "<=", "LessThan"),
+                              ("equal", "==", "Equality"), ("not_equal", "!=", "Unequality")):
+    _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, gives=BOOL, source="constant pieces", infix=_infix)
 for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xor", "Xor")):
     _row(_name, (ZERO, ZERO), (ANY, ANY), sympy=_sympy, takes=BOOL, gives=BOOL, source="constant pieces",
          **({"expansion": lambda a, b: elementwise("not_equal", (to_real(a), to_real(b)), BOOL)}

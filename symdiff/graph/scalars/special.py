@@ -7,10 +7,11 @@ slopes of elliptic integrals divide differences of them by m: their derivatives 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from .. import Node, constant, elementwise
-from .functions import Interval, compare, where
-from .making import ABSENT, ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, next_order, order_of, row, unary
+from .functions import Interval, Partial, Slope, compare, where
+from .making import ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, next_order, order_of, row, unary
 
 exp, log, log1p, sin, cos = (named(name) for name in ("exp", "log", "log1p", "sin", "cos"))
 erfc, erfcx, digamma, lgamma = named("erfc"), named("erfcx"), named("digamma"), named("lgamma")
@@ -31,6 +32,35 @@ ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(
 def _expn_slope(n: Node, x: Node, f: Node) -> Node:
     order = order_of(n)
     return -elementwise("expn", (constant(order - 1.0), x)) if order > 0 else -(f * (1.0 + 1.0 / x))
+
+
+def _voigt(part: str, n: Node, x: Node, sigma: Node, gamma: Node) -> Node:
+    scale = math.sqrt(2.0) * sigma
+    value = elementwise(f"wofz_{part}", (n, x / scale, gamma / scale))
+    return value / (ROOT_PI * named("power")(scale, order_of(n) + 1.0))
+
+
+def _voigt_slopes(part: str, other: str, sign: float) -> tuple[Slope | Partial, ...]:
+    # of the equation of heat by sigma, and of Cauchy and Riemann's by gamma
+    def of(name: str, more: float, n: Node, *args: Node) -> Node:
+        return elementwise(f"voigt_{name}", (constant(order_of(n) + more), *args))
+
+    return (NONE, lambda n, x, s, g, f: of(part, 1.0, n, x, s, g), lambda n, x, s, g, f: s * of(part, 2.0, n, x, s, g),
+            lambda n, x, s, g, f: sign * of(other, 1.0, n, x, s, g))
+
+
+def _voigt_profile_slopes() -> tuple[Slope, ...]:
+    first = _voigt_slopes("real", "imag", -1.0)[1:]
+    return tuple(lambda x, s, g, f, slope=slope: slope(constant(0.0), x, s, g, f) for slope in first)
+
+
+def _zeta_slope(n: Node, s: Node, q: Node, f: Node) -> Node:
+    # by q, of which -s zeta(s + 1, q) is differentiated n times by s
+    order = order_of(n)
+    if order == 0.0:
+        return -(s * named("zeta")(s + 1.0, q))
+    before = elementwise("zeta_by_s", (constant(order - 1.0), s + 1.0, q))
+    return -(s * elementwise("zeta_by_s", (n, s + 1.0, q)) + order * before)
 
 
 def _spence_slope(x: Node, f: Node) -> Node:
@@ -199,8 +229,28 @@ row("poch", (lambda a, m, f: f * _gap(0.0, a, m), lambda a, m, f: f * digamma(a 
 row("binom", (lambda n, k, f: f * _gap(0.0, n - k + 1.0, k), lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),
     ((4.0, 9.0), (0.5, 3.5)), numpy="special.binom", source="1.2.6", library="binom", singular=True)
 
-row("zeta", (ABSENT, lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="zeta",
+row("zeta", (lambda s, q, f: elementwise("zeta_by_s", (constant(1.0), s, q)),
+             lambda s, q, f: -(s * named("zeta")(s + 1.0, q))), ((1.5, 6.0), POSITIVE), numpy="zeta",
     source="25.11.17", special="sd_zeta", singular=True)
+row("zeta_by_s", (NONE, lambda n, s, q, f: elementwise("zeta_by_s", (next_order(n), s, q)), _zeta_slope),
+    ((1.0, 1.0), (1.5, 6.0), POSITIVE), numpy="zeta_by_s", source="25.11.17", special="sd_zeta_by_s", orders=10,
+    singular=True)
+
+# Faddeeva's function at x + iy: parts of its derivatives, by Cauchy and Riemann's equations   DLMF 7.10.2
+row("wofz_real", (NONE, lambda n, x, y, f: elementwise("wofz_real", (next_order(n), x, y)),
+                  lambda n, x, y, f: -elementwise("wofz_imag", (next_order(n), x, y))), ((0.0, 0.0), ANY, POSITIVE),
+    numpy="wofz_real", source="7.10.2", special="sd_wofz_real", orders=10)
+row("wofz_imag", (NONE, lambda n, x, y, f: elementwise("wofz_imag", (next_order(n), x, y)),
+                  lambda n, x, y, f: elementwise("wofz_real", (next_order(n), x, y))), ((0.0, 0.0), ANY, POSITIVE),
+    numpy="wofz_imag", source="7.10.2", special="sd_wofz_imag", orders=10)
+
+# The density of a normal number of deviation sigma > 0 plus a Cauchy number of width gamma >= 0, DLMF 7.19.1, and its
+# derivatives by x: that by sigma is a multiple of one of them, and no difference
+row("voigt_profile", _voigt_profile_slopes(), (ANY, POSITIVE, POSITIVE), numpy="", source="7.19.1",
+    expansion=lambda x, s, g: _voigt("real", constant(0.0), x, s, g))
+for _part, _other, _sign in (("real", "imag", -1.0), ("imag", "real", 1.0)):
+    row(f"voigt_{_part}", _voigt_slopes(_part, _other, _sign), ((0.0, 0.0), ANY, POSITIVE, POSITIVE), numpy="",
+        source="7.19.1", expansion=partial(_voigt, _part), orders=10)
 
 # Exponential integrals and the dilogarithm               DLMF 6, 8.19, 25.12
 unary("exp1", lambda x, f: -exp(-x) / x, POSITIVE, numpy="special.exp1", source="6.2.1", library="exp1", singular=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from ...graph import Node, constant, number, postorder
-from ...graph.scalars.arithmetic import scaled
+from ...graph.scalars.arithmetic import COMPLEMENTED, scaled
 from ...simplify.algebra import is_leaf
 from ...simplify.facts import is_surely_positive
 from .products import WINDOW, CollectedProduct
@@ -103,10 +103,6 @@ def _less(under: Mapping[Node, int], below: Node) -> dict[Node, int]:
     return {base: n for base, n in under.items() if base is not below}
 
 
-#: Functions with f(-x) = 1 - f(x).
-_SHARES = frozenset({"sigmoid", "ndtr"})
-
-
 def by_one_share(
     terms: Sequence[CollectedProduct], expanded: Callable[[Sequence[CollectedProduct], bool], list[CollectedProduct]]
 ) -> list[CollectedProduct] | None:
@@ -117,7 +113,7 @@ def by_one_share(
     """
     if len(terms) > WINDOW:
         return None
-    shares = {base for term in terms for base, n in term.over.items() if n == 1 and base.op in _SHARES}
+    shares = {base for term in terms for base, n in term.over.items() if n == 1 and base.op in COMPLEMENTED}
     if len(shares) < 2:
         return None
     pair = _opposites([base for term in terms for base in term.over if base in shares])

@@ -30,7 +30,14 @@ def _is_finite(base: Node) -> bool:
     c = number(base)
     if c is not None:
         return c != 0.0 and math.isfinite(c)
+    if base.is_power and number(base.args[1]) is not None:  # that a power overflows is a matter of how it is computed
+        base = base.args[0]
     return (base.args[0] if base.is_root else base).is_size or is_surely_positive(base)
+
+
+def is_positive_root(base: Node) -> bool:
+    """Tell whether a factor is the root of what is declared positive, whose square is that."""
+    return base.is_root and is_surely_positive(base.args[0])
 
 
 #: Whole numbers whose roots are multiplied as roots.
@@ -81,11 +88,12 @@ class CollectedProduct:
         if count:
             side[base] = side.get(base, 0) + count
         square = _surd(c) if c is not None else 0
-        if square and side.get(base, 0) > 1:
+        squared = constant(float(square)) if square else base.args[0] if is_positive_root(base) else None
+        if squared is not None and side.get(base, 0) > 1:
             count = side.pop(base)
             if count % 2:
                 side[base] = 1
-            self.take(constant(float(square)), (1 if side is self.over else -1) * (count // 2))
+            self.take(squared, (1 if side is self.over else -1) * (count // 2))
 
     def merge(self, other: CollectedProduct, power: int = 1) -> None:
         """Multiply by ``other**power``."""

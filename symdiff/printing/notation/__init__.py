@@ -8,29 +8,29 @@ Invariants
     * A term has the value of its node; terms are in their shortest form, as ``(A B)ᵀ`` is ``Bᵀ Aᵀ``.
     * A number is spelled (1/3, 2 pi, log(2)) only where the spelling has the same double.
 Files
-    terms         terms and their constructors
-    numbers       numbers as a reader knows them, arrays of numbers that have a name
-    contractions  the names of contractions in matrix notation
-    from_graph    the term of each node
-    bodies        the terms of loops and of functions of matrices, which hold formulas
-    reading       the forms that have names, put in the place of what spells them out
-    reader        the pass that makes terms again by rules
-    by_index      results of three and more axes as products of elements
-    unit_steps    unit steps, conditions of an interval
-    named_forms   cross products, zeros around an array, permutations
-    factors       signs, numbers and matrices in common, in derivatives
-    entries       matrices of a few entries, in derivatives, and differences of neighbours
+    terms           terms and their constructors
+    numbers         numbers as a reader knows them, arrays of numbers that have a name
+    contractions    the names of contractions in matrix notation
+    from_graph      the term of each node
+    bodies          the terms of loops and of functions of matrices, which hold formulas
+    reading         the forms that have names, put in the place of what spells them out
+    reader          the pass that makes terms again by rules
+    by_index        results of three and more axes as products of elements
+    unit_steps      unit steps, conditions of an interval
+    named_forms     cross products, zeros around an array, permutations
+    common_factors  signs, numbers and matrices in common, in derivatives
+    rules           matrices of a few entries, differences of neighbours, traces, eigenvectors
 Add
     the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``
 """
 
 from __future__ import annotations
 
-from .entries import DIFFERENCES
 from .from_graph import written
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read
+from .rules.differences import DIFFERENCES
 from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [

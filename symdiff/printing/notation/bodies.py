@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from ...graph import Node, elementwise, step_number
@@ -10,9 +11,9 @@ from ...graph import number as constant_of
 from ...graph.contractions import parameter, point
 from ...graph.sizes import Shape
 from ...simplify.facts import is_definite, is_symmetric
-from .terms import Loop, Term, number, quotient, times, total_of, transpose
+from .terms import Loop, Term, number, postorder, quotient, times, total_of, transpose
 
-__all__ = ["INNER"]
+__all__ = ["INNER", "result_of_loop"]
 
 #: Writes formulas, given what some nodes are written as and which names are taken.
 Write: TypeAlias = Callable[[Sequence[Node], Mapping[Node, Term], Collection[str]], list[Term]]
@@ -33,16 +34,50 @@ def _recurrence(node: Node, args: Sequence[Term], names: Collection[str], write:
     """Write a loop: what it starts with and goes along, what it carries on and writes, in letters of its own."""
     body, length, _ = node.payload
     taken = set(names)
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    unchanged = {k: args[k] for k in range(first) if body.results[k] is body.carried[k] and first > 1}
     known = {step_number(): _fresh("k", (), taken)}
-    known |= {own: _fresh("s", own.shape, taken) for own in body.carried}
+    known |= {own: _fresh("s", own.shape, taken) for k, own in enumerate(body.carried) if k not in unchanged}
     known |= {own: _fresh("x", own.shape, taken) for own in body.read}
     own = list(known.values())
-    first, second = len(body.carried), len(body.carried) + len(body.read)
-    held = dict(zip(body.held, args[second:], strict=True))
-    results = write(body.results, {**known, **held}, taken)
-    part = 0 if len(results) == 1 else None
-    data = Loop(tuple(own), first, second - first, length, node.payload.reverse, part)
-    return Term("recurrence", (*args[:second], *results), data, node.shape)
+    held = dict(zip(body.held, args[second:], strict=True)) | {body.carried[k]: arg for k, arg in unchanged.items()}
+    results = write([x for k, x in enumerate(body.results) if k not in unchanged], {**known, **held}, taken)
+    part = 0 if len(body.results) == 1 else None
+    carried = first - len(unchanged)
+    data = Loop(tuple(own), carried, second - first, length, node.payload.reverse, part, tuple(unchanged.items()))
+    given = [arg for k, arg in enumerate(args[:second]) if k not in unchanged]
+    return _summed(Term("recurrence", (*given, *results), data, node.shape))
+
+
+def result_of_loop(loop: Term, part: int, shape: Shape) -> Term:
+    """Return one result of a loop, by its place among all: what is carried on, then what is written."""
+    unchanged: dict[int, Term] = dict(loop.data.unchanged)
+    if part in unchanged:
+        return unchanged[part]
+    own = part - sum(k < part for k in unchanged)
+    return _summed(replace(loop, data=loop.data._replace(part=own), shape=shape))
+
+
+def _summed(term: Term) -> Term:
+    """Write a loop that adds up a formula of its number as a sum."""
+    loop: Loop = term.data
+    if loop.part is None or loop.part >= loop.carried or loop.rows:
+        return term
+    start, after = term.args[loop.part], term.args[loop.carried + loop.part]
+    carried = loop.letters[1 : 1 + loop.carried]
+    zero = start.kind in ("number", "filled") and start.data == 0.0
+    if not zero or after.kind != "sum":
+        return term
+    pairs = list(zip(after.args, after.data, strict=True))
+    others = [(arg, minus) for arg, minus in pairs if arg is not carried[loop.part]]
+    if len(others) != len(pairs) - 1 or (carried[loop.part], False) not in pairs:
+        return term
+    held = {id(letter) for letter in carried}
+    if any(id(part) in held for part in postorder([arg for arg, _ in others])):
+        return term
+    (own, minus), *more = others
+    whole = total_of(others, term.shape) if more else quotient([own], [], minus, own.shape)
+    return Term("series", (whole,), (loop.letters[0], loop.length), term.shape)
 
 
 def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
@@ -71,8 +106,14 @@ def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: W
     return Term("function", (matrix, function, *directions), "funm" + suffix, node.shape)
 
 
+def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    name = "expm" if len(args) == 1 else "expm_differential"
+    return Term("function", tuple(args), name, node.shape)
+
+
 #: How they are written.
 INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
     "recurrence": _recurrence,
     "spectral": _spectral,
+    "expm": _exponential,
 }

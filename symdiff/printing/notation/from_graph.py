@@ -13,10 +13,10 @@ from ...errors import ShapeError
 from ...graph import Node, axes_of, broadcast_shapes, constant, parts_of, postorder
 from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
-from ...graph.scalars.functions import as_written
+from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import Shape, product
 from ...simplify.facts import is_symmetric
-from .bodies import INNER
+from .bodies import INNER, result_of_loop
 from .contractions import is_kronecker, recognise, written_contraction
 from .terms import SHORT, Term, expand, index, number, quotient, total_of, vector_of
 
@@ -24,7 +24,6 @@ from .terms import SHORT, Term, expand, index, number, quotient, total_of, vecto
 _ADDED, _MULTIPLIED = ("add", "subtract"), ("multiply", "divide")
 #: Numbers of a list that are written one by one, beside elements that are formulas.
 FEW = 6
-COMPARISONS = ("less", "less_equal", "equal", "not_equal")
 
 
 def written(roots: Sequence[Node]) -> list[Term]:
@@ -245,7 +244,7 @@ def write_constant(node: Node, args: Sequence[Term]) -> Term:
 
 def write_function(node: Node, args: Sequence[Term]) -> Term:
     """Write a scalar function applied element by element."""
-    kind = "compare" if node.op in COMPARISONS else "call"
+    kind = "compare" if FUNCTIONS[node.op].is_comparison else "call"
     return lifted(trim(args, node.shape), node.shape, lambda terms, shape: Term(kind, tuple(terms), node.op, shape))
 
 
@@ -266,7 +265,7 @@ def write_negative(node: Node, args: Sequence[Term]) -> Term:
 def write_reshape(node: Node, args: Sequence[Term]) -> Term:
     """Write new axes of size 1 as such, a dropped one as an index, the rest as a reshape."""
     (x,) = args
-    if x.kind == "recurrence" and x.data.part is not None:
+    if x.kind == "series" or (x.kind == "recurrence" and x.data.part is not None):
         return replace(x, shape=node.shape)
     added = _insertion(x.shape, node.shape)
     if added is not None:
@@ -304,7 +303,7 @@ def write_slice(node: Node, args: Sequence[Term]) -> Term:
         for k, part in enumerate(parts_of(node.args[0])):
             one = part.size == 1 and item[0] == part.start and item[2] is None
             if one or item == (part.start, 1, part.size):
-                return replace(args[0], data=args[0].data._replace(part=k), shape=node.shape)
+                return result_of_loop(args[0], k, node.shape)
     return index(args[0], node.payload.items, node.shape)
 
 

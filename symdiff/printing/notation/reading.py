@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import entries, factors, named_forms, numbers, unit_steps
+from . import common_factors, named_forms, numbers, unit_steps
 from .reader import Reader, Readings
+from .rules import entries, spectra, squares
 from .terms import Term
 
 
@@ -36,5 +37,6 @@ def read(
     """
     rules = [*more, numbers.ARRAYS, unit_steps.RULES, named_forms.RULES]
     if derived:
-        rules += [unit_steps.DERIVED, factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED, *behind]
+        rules += [unit_steps.DERIVED, common_factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED]
+        rules += [spectra.RULES, squares.RULES, *behind]
     return Reader(rules).read(roots)

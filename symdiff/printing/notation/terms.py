@@ -58,9 +58,10 @@ class Term:
     Structure: ``index`` (data: items), ``take`` (data: axis, places), ``picked`` and ``put`` (data: axis,
     shared axes), ``arranged`` (data: axis, whether back), ``reduce`` (data: name, axes),
     ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
+    ``series`` (data: the letter of the number, and how many there are; the summand),
     ``recurrence`` (data: a :class:`Loop`; starts, arrays gone along, what is carried on, what is written),
-    ``mapping`` (data: the letter of a function's argument), ``triangle`` (data: upper, offset), ``inv``,
-    ``matrix`` (data: name), ``function`` (data: name),
+    ``mapping`` (data: the letter of a function's argument), ``option`` (data: its name),
+    ``triangle`` (data: upper, offset), ``inv``, ``matrix`` (data: name), ``function`` (data: name),
     ``named`` (data: name).
     """
 
@@ -89,7 +90,8 @@ class Loop(NamedTuple):
     """How a loop is written.
 
     Its letters (of the step's number, what is carried, rows), how many arrays are carried and gone along, how many
-    steps there are, whether the last row comes first, and which result is meant, None for all.
+    steps there are, whether the last row comes first, and which result is meant, None for all. What is carried on as it
+    stands, by its place among all that is carried, is written as what it starts with, and is not counted.
     """
 
     letters: tuple[Term, ...]
@@ -98,6 +100,7 @@ class Loop(NamedTuple):
     length: Dim
     reverse: bool
     part: int | None
+    unchanged: tuple[tuple[int, Term], ...] = ()
 
 
 def number(value: float) -> Term:

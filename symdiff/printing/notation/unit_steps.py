@@ -62,12 +62,13 @@ def _stepped(reader: Reader, core: Term, sides: tuple[Term, Term], column: bool,
         return None if step is None else _Stepped(step, [])
     if levels == 0:
         return None
-    if core.kind == "product" and not any(core.data):
-        for place, factor in enumerate(core.args):
+    over, under = core.factors if core.kind == "product" else ([], [])
+    if all(arg.kind in ("number", "size") for arg in under):
+        for place, factor in enumerate(over):
             found = _stepped(reader, factor, sides, column, levels - 1)
             if found is not None:
-                rest = [*core.args[:place], *core.args[place + 1 :]]
-                return _Stepped(reader.product([*rest, found.term], [], core.shape), [*rest, *found.others])
+                rest = [*over[:place], *over[place + 1 :]]
+                return _Stepped(reader.product([*rest, found.term], under, core.shape), [*rest, *found.others])
     for place in _places_of(core, column):
         found = _stepped(reader, core.args[place], sides, False, levels - 1)
         if found is not None:

@@ -14,7 +14,7 @@ from ...graph import resize
 from ...graph.size_equations import match
 from ...simplify import simplify
 from ...simplify.facts import lacks
-from ..kept.formulas import Problem
+from ..kept.lookup import Problem
 
 __all__ = ["applied", "cause_in", "shown"]
 

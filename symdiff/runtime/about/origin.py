@@ -40,7 +40,7 @@ class Origin:
     rebuild : callable
         Returns what pickling writes: a function that compiles the kernel again, and its arguments.
     problem : callable
-        Returns the formula that was compiled, as :class:`symdiff.runtime.kept.formulas.Problem` has it.
+        Returns the formula that was compiled, as :class:`symdiff.runtime.kept.lookup.Problem` has it.
     rewrites : tuple of str
         Stability rewrites that were made.
     stats : mapping

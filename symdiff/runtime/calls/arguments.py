@@ -179,7 +179,8 @@ def as_floats(name: str, argument: Any) -> Floats:
         # Of large integers NumPy makes objects.
         array = np.asarray(float(argument) if type(argument) is int else argument)
     except ValueError as error:
-        raise ShapeError(f"{name} is no array of numbers: {error}") from error
+        told = "rows of different lengths came" if "inhomogeneous" in str(error) else error
+        raise ShapeError(f"{name} is no array of numbers: {told}; expected numbers, or nested lists of them") from error
     except Exception as error:
         from .strange import told_of_foreign
 

@@ -14,7 +14,7 @@ Files
     encoding  programs, plans and code of the interpreter as plain values
     keys      names of records
     records   records in the cache folder
-    formulas  a formula as it is compiled, how its record is found, and what is in it
+    lookup    a formula as it is compiled, how its record is found, and what is in it
 Add
-    a form: a pair of functions in ``forms``
+    a form: a pair of functions in ``encoding``
 """

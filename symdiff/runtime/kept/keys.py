@@ -22,7 +22,7 @@ from ...graph.sizes import Size
 from ...ground.pickles import FORMAT
 from ...ground.version import VERSION
 from ..toolchain.build import compiler_seen
-from ..toolchain.machine import c_library, native_target, processor
+from ..toolchain.host import c_library, native_target, processor
 from .plain import UnkeepableError
 
 __all__ = ["PREFIX", "is_plain", "key_of", "nodes_as_bytes", "part_of"]

@@ -121,17 +121,17 @@ class UnitRecord(NamedTuple):
     record: FormulaRecord
     place: str
 
-    def code(self, variant: tuple[bool, bool, bool]) -> Bytecode | None:
+    def code(self, variant: tuple[bool, ...]) -> Bytecode | None:
         """Return the interpreter's code of a unit, once."""
         found = self.record.codes.pop(self._unit(variant), None) if not self.record.collects else None
         return found if isinstance(found, Bytecode) else None
 
-    def keep_code(self, variant: tuple[bool, bool, bool], code: Bytecode) -> None:
+    def keep_code(self, variant: tuple[bool, ...], code: Bytecode) -> None:
         """Have the interpreter's code of a unit written with the next part."""
         if self.record.collects:
             self.record.codes[self._unit(variant)] = code
 
-    def native(self, variant: tuple[bool, bool, bool]) -> NativeCode | None:
+    def native(self, variant: tuple[bool, ...]) -> NativeCode | None:
         """Return where native code of a unit is, if the formula was compiled before."""
         if not self.record.found:
             return None
@@ -141,11 +141,11 @@ class UnitRecord(NamedTuple):
         except TypeError:
             return None
 
-    def keep_native(self, variant: tuple[bool, bool, bool], code: NativeCode) -> None:
+    def keep_native(self, variant: tuple[bool, ...], code: NativeCode) -> None:
         """Keep where native code of a unit is."""
         _Writing(self.record.name(f"native-{self._unit(variant)}"), code._asdict()).write()
 
-    def _unit(self, variant: tuple[bool, bool, bool]) -> str:
+    def _unit(self, variant: tuple[bool, ...]) -> str:
         return self.place + "".join("-+"[flag] for flag in variant)
 
 

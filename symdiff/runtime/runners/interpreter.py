@@ -15,7 +15,7 @@ from ...codegen.scalars import LIBRARY
 from ...errors import InternalError
 from ...graph.primitives import complete
 from ...lowering.program import SIGNATURES, Program
-from ..toolchain.machine import function_address
+from ..toolchain.host import function_address
 from .native import NativeRunner, target_of
 from .variants import ProgramRunner, UnitOptions, Variant
 
@@ -48,9 +48,15 @@ class InterpreterRunner(ProgramRunner):
 
     def source(self) -> str:
         """Return the C text of the usual unit, which says what the interpreter does."""
-        reduce, columns, _ = self.usual
+        usual = self.usual
         native = NativeRunner(
-            self.program, reduce=reduce, columns=columns, constant=self.constant, accuracy=self.accuracy, now=False
+            self.program,
+            reduce=usual.reduce,
+            columns=usual.columns,
+            packed=usual.packed,
+            constant=self.constant,
+            accuracy=self.accuracy,
+            now=False,
         )
         return native.source()
 

@@ -13,8 +13,8 @@ from ...codegen.c.standalone import emit_standalone
 from ...lowering.program import Program
 from ..kept.records import NativeCode
 from ..toolchain.build import Library, build, kept_library
+from ..toolchain.host import native_target
 from ..toolchain.load import keep
-from ..toolchain.machine import native_target
 from .variants import ProgramRunner, UnitOptions, Variant
 
 __all__ = ["NativeRunner", "standalone_function", "target_of"]
@@ -67,6 +67,7 @@ class NativeRunner(ProgramRunner):
                 reduce=variant.reduce,
                 columns=variant.columns,
                 single=variant.single,
+                packed=variant.packed,
                 constant=self.constant,
             )
         return self._sources[variant]

@@ -20,7 +20,7 @@ from ...plan.loops.access import BATCH
 from ...plan.plan import Plan, programs_of
 from ...plan.steps import Call
 from ..kept.records import UnitRecord
-from ..toolchain.machine import native_target
+from ..toolchain.host import native_target
 from .bits import refuse_others
 from .interpreter import InterpreterRunner
 from .native import NativeRunner
@@ -73,19 +73,26 @@ class Pattern:
         self.reproducible = reproducible
         self.runners: list[ProgramRunner] = [
             kind(
-                program, reduce=total, constant=shared, accuracy=accuracy, build_limit=build_limit, kept=unit(number)
+                program,
+                reduce=total,
+                packed=packed,
+                constant=shared,
+                accuracy=accuracy,
+                build_limit=build_limit,
+                kept=unit(number),
             )
-            for number, (program, total, shared) in enumerate(programs_of(plan))
+            for number, (program, total, shared, packed) in enumerate(programs_of(plan))
         ]
         self.functions = {step.result: _function(plan, step) for step in plan.steps if isinstance(step, Call)}
         runners = self.runners
         self.units = PlanUnits(
-            lambda number, reduce, columns, single: runners[number].call(reduce, columns, single),
+            lambda number, *properties: runners[number].call(*properties),
             [
                 ([port.size for port in runner.program.inputs], [port.size for port in runner.program.outputs])
                 for runner in self.runners
             ],
-            [runner.usual.columns for runner in self.runners],
+            [runner.usual.columns and not runner.usual.packed for runner in self.runners],
+            [runner.constant for runner in self.runners],
         )
         for number, runner in enumerate(self.runners):
             # the runners hold no reference to the plan, which ends with its last one

@@ -85,17 +85,17 @@ class TieredRunner(ProgramRunner):
             self._built.add(variant)
             return built
         if self._interpreter is None:
-            reduce, columns, _ = self.usual
             self._interpreter = InterpreterRunner(
                 self.program,
-                reduce=reduce,
-                columns=columns,
+                reduce=self.usual.reduce,
+                columns=self.usual.columns,
+                packed=self.usual.packed,
                 constant=self.constant,
                 accuracy=self.accuracy,
                 brief=compiler_in_sight(),
                 kept=self.kept,
             )
-        return self._interpreter.call(variant.reduce, variant.columns, variant.single)
+        return self._interpreter.call(*variant)
 
     def add(self, variant: Variant, unit: NativeCall) -> bool:
         """Use a unit, and only then have native code made to replace it, which may be there at once."""

@@ -34,11 +34,14 @@ class Variant(NamedTuple):
         Neighbours in memory are samples, not elements of one.
     single : bool
         Numbers are float32.
+    packed : bool
+        Of columns: all distances are known, see :class:`symdiff.codegen.c.layout.BatchLayout`.
     """
 
     reduce: bool = False
     columns: bool = False
     single: bool = False
+    packed: bool = False
 
 
 def cost(program: Program) -> int:
@@ -55,6 +58,8 @@ class UnitOptions(TypedDict, total=False):
     ----------
     reduce, columns : bool
         The usual unit, which serves batches whose layout does not matter: summing over the batch, and for columns.
+    packed : bool
+        The usual unit is packed, for the body of a loop; by default it is not.
     constant : sequence of bool
         Inputs that never have batch axes; by default none.
     accuracy : {"default", "high"}
@@ -68,6 +73,7 @@ class UnitOptions(TypedDict, total=False):
 
     reduce: bool
     columns: bool
+    packed: bool
     constant: Sequence[bool]
     accuracy: str
     build_limit: float
@@ -90,7 +96,8 @@ class ProgramRunner(ABC):
         self.build_limit = options.get("build_limit", math.inf)
         self.constant = tuple(options.get("constant", ()))
         self.accuracy = options.get("accuracy", "default")
-        self.usual = Variant(options.get("reduce", False), options.get("columns", False))
+        packed = options.get("packed", False)
+        self.usual = Variant(options.get("reduce", False), options.get("columns", False) or packed, packed=packed)
         self._units: dict[Variant, NativeCall] = {}
         self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
 
@@ -146,6 +153,7 @@ class ProgramRunner(ABC):
             holder,
             columns=variant.columns,
             single=variant.single,
+            packed=variant.packed,
             constant=self.constant,
             cost=cost(self.program),
             samples=samples,
@@ -167,9 +175,11 @@ class ProgramRunner(ABC):
             unit = self._units[variant]
             install(unit)
 
-    def call(self, reduce: bool = False, columns: bool = False, single: bool = False) -> NativeCall:
+    def call(
+        self, reduce: bool = False, columns: bool = False, single: bool = False, packed: bool = False
+    ) -> NativeCall:
         """Return the unit of a variant, built at first use; it is of float64 where the program requires that."""
-        variant = Variant(reduce, columns, single and not self.program.wide)
+        variant = Variant(reduce, columns, single and not self.program.wide, packed)
         if variant not in self._units:
             self.add(variant, self.make(variant))
         return self._units[variant]
@@ -259,7 +269,5 @@ def _restore(
     accuracy: str,
     limit: float,
 ) -> ProgramRunner:
-    reduce, columns, _ = usual
-    return kind(
-        program, reduce=reduce, columns=columns, constant=constant, accuracy=accuracy, build_limit=limit
-    )
+    options = {"reduce": usual.reduce, "columns": usual.columns, "packed": usual.packed}
+    return kind(program, **options, constant=constant, accuracy=accuracy, build_limit=limit)

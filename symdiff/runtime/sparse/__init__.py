@@ -8,8 +8,8 @@ Invariants
     * Only nonzeros are computed and stored; positions are made once for each size.
 Files
     kernel   the kernel that users hold
-    build    how it is made
+    compile  how it is made
     result   one of its outputs, sparse or not
 Add
-    a format: a row in :mod:`symdiff.sparse.formats` and in :mod:`symdiff.sparse.arrays`
+    a format: a row in :mod:`symdiff.sparse.formats` and in :mod:`symdiff.sparse.scipy_arrays`
 """

@@ -18,10 +18,10 @@ from ...frontend.outputs import pack, unpack
 from ...graph import INT, Node
 from ...graph.sizes import LEAST, Size, Span
 from ...ground.guard import guarded
-from ...sparse.arrays import array_of, check_like, draw, flat_data, is_ordinary, shapes_of, shares, with_data
 from ...sparse.entries import SparsePattern
 from ...sparse.layouts import Bound, ListedLayout, OrderedLayout
 from ...sparse.places import Taken
+from ...sparse.scipy_arrays import array_of, check_like, draw, flat_data, is_ordinary, shapes_of, shares, with_data
 from ..about.docstring import described
 from ..calls.arguments import (
     Batch,

@@ -28,8 +28,8 @@ from ...ground.version import VERSION
 from . import cache as store
 from . import processes
 from .folders import build_folder, remove_abandoned
+from .host import c_library, function_address, processor
 from .load import Code, load_code, require_room, use
-from .machine import c_library, function_address, processor
 
 if TYPE_CHECKING:
     import subprocess

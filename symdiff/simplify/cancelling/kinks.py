@@ -28,12 +28,12 @@ from ...graph import (
     substitute,
 )
 from ...graph.reference.interpret import evaluate
-from ...graph.scalars.arithmetic import factors_of, peel, without_numbers
+from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
 from ...graph.traversal import dependents
 from ..rewriter import spread
-from ..stability.lengths import squares_of
+from ..stability.lengths import joined_operands, squares_of
 
 __all__ = ["named_signs", "paired_signs", "smooth_directions"]
 
@@ -138,15 +138,11 @@ def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Nod
         left, right = stands.get(node, 0), signs.get(node, 0)
         for arg in node.args:
             a, b = below[arg]
-            if node.op not in _ADDED:
+            if node.op not in APART:
                 mixed |= (left & b) | (a & right) | (a & b if node.is_power else 0)
             left, right = left | a, right | b
         below[node] = left, right
     return [(stand, sign) for stand, sign in back.items() if stands[stand] & mixed]
-
-
-#: Operations that keep their arguments apart.
-_ADDED = frozenset(("add", "subtract", "negative", "where", "concatenate", "stack"))
 
 
 def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
@@ -331,22 +327,11 @@ def _dropped(node: Node, gone: set[Node]) -> Node:
 
 
 def _smooth_contraction(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
-    labels, out, repeated = node.payload
-    for i, unit in enumerate(node.args):
-        if unit.op != "unit":
-            continue
-        (x,) = unit.args
-        axes = axes_of(unit, x)
-        length = reduce("norm", x, axes)
-        kept = tuple(label for axis, label in enumerate(labels[i]) if axis not in axes)
-        for j, c in enumerate(node.args):
-            if j != i and labels[j] == kept and _depends(c, length):
-                quotient = _over_length(c, length, slope)
-                if quotient is not None:
-                    args = list(node.args)
-                    args[i], args[j] = x, spread(quotient, c.shape)
-                    return contract(args, labels, out, dict(repeated))
-    return node
+    def over(c: Node, length: Node) -> Node | None:
+        quotient = _over_length(c, length, slope) if _depends(c, length) else None
+        return None if quotient is None else spread(quotient, c.shape)
+
+    return joined_operands(node, over) or node
 
 
 def _depends(node: Node, length: Node) -> bool:

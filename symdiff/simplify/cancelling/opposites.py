@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...graph import Node, constant, number, postorder, rebuild
-from ...graph.scalars.arithmetic import SUMS, factors_of, scaled, terms_of
+from ...graph.scalars.arithmetic import COMPLEMENTED, SUMS, factors_of, scaled, terms_of
 from ..rewriter import make, spread
 from .parts import FACTORS, TERMS, total_of
 
 __all__ = ["opened_shares"]
 
-#: Functions with f(-z) = 1 - f(z).
-SHARES = frozenset({"sigmoid", "ndtr"})
 #: How many operations are looked through to a sum.
 _LEVELS = 12
 
@@ -40,7 +38,7 @@ def opened_shares(node: Node, wrt: Sequence[Node]) -> Node:
     >>> opened_shares(y * far + (y - 1) * near, [z]) is y - near
     True
     """
-    if not any(part.op in SHARES for part in postorder([node])):
+    if not any(part.op in COMPLEMENTED for part in postorder([node])):
         return node
     known: dict[Node, bool] = {}
     for part in postorder([node]):
@@ -96,7 +94,7 @@ def _opened(node: Node) -> Node | None:
 def _share_in(sign: float, term: Node) -> tuple[Counter[tuple[Node, float]], Node] | None:
     """Return the coefficient, by its factors, and f(z) of a term."""
     found = factors_of(term, FACTORS)
-    shares = [base for base, n in found.parts if base.op in SHARES and n == 1.0]
+    shares = [base for base, n in found.parts if base.op in COMPLEMENTED and n == 1.0]
     if len(shares) != 1 or not found.whole or any(n not in (1.0, -1.0) for _, n in found.parts):
         return None
     factors = Counter(part for part in found.parts if part[0] is not shares[0])

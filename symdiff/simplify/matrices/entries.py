@@ -10,13 +10,16 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
-from ...graph import Node, concatenate, constant, reshape, slicing
+from ...graph import Item, Node, concatenate, constant, reshape, slicing
+from ...graph.deltas.einsum import is_structured
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
 from ..rewriter import make, rule, settle
 
 #: Rows of the largest determinant that is expanded.
 _ROWS = 3
+#: Terms of the longest sum of parts.
+_TERMS = 8
 
 
 def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
@@ -61,15 +64,29 @@ def _slice_of_blocks(node: Node) -> Node | None:
     return settle(slicing(blocks, rest)) if rest[at] != (0, 1, blocks.shape[at]) else blocks
 
 
-@rule("slice", "(2 [A, B])[:k]", "2 A", "reading", inside="multiply")
+@rule("slice", "(2 [A, B])[:k], (eye(n) - 2 eye(n))[i]", "2 A, e_i - 2 e_i", "reading",
+      inside="multiply divide negative add subtract")
 def _slice_of_multiple(node: Node) -> Node | None:
     """Take a part of an array before a number multiplies it, where that part has a form of its own."""
-    (x,) = node.args
-    for c, array in (x.args, x.args[::-1]):
-        if not c.ndim and array.is_concatenation and array.shape == x.shape:
-            part = settle(slicing(array, node.payload.items))
-            return None if part.is_slice else make("multiply", c, part)
-    return None
+    return _part_of(node.args[0], node.payload.items, _TERMS)
+
+
+def _part_of(x: Node, items: tuple[Item, ...], depth: int) -> Node | None:
+    """Return a part of multiples and sums of arrays, None where one of their parts has no form of its own."""
+    if is_structured(x) or x.is_concatenation:
+        part = settle(slicing(x, items))
+        return None if part.is_slice else part
+    is_multiple = x.is_negation or (x.is_multiplicative and not all(arg.ndim for arg in x.args))
+    if depth == 0 or not (is_multiple or (x.is_additive and x.ndim == 1)):  # of matrices sums show differences
+        return None
+    parts = []
+    for arg in x.args:
+        is_number = not arg.ndim and x.is_multiplicative
+        found: Node | None = arg if is_number else _part_of(arg, items, depth - 1) if arg.shape == x.shape else None
+        if found is None or (x.is_additive and arg.is_concatenation):
+            return None
+        parts.append(found)
+    return make(x.op, *parts)
 
 
 @rule("det", "det([[a, b], [c, d]])", "a d - b c", "form", inside="concatenate")

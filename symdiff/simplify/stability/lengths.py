@@ -7,7 +7,7 @@ product at a time. A numerator or denominator inside a slice, a matrix or a cont
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...graph import Node, axes_of, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
 from ...graph.kinds import OF_SQUARE
@@ -152,7 +152,7 @@ def cancelled(node: Node) -> Node | None:
 def joined(node: Node) -> Node | None:
     """Write a length times the direction of the same vector, in one product, as the vector."""
     if node.is_contraction:
-        return _joined_operands(node)
+        return joined_operands(node, _over)
     parts = factors_of(node, _FACTORS).parts
     lengths = {part.args[0]: part for part, n in parts if n == 1.0 and is_length(part)}
     powers = {part.args[0].args[0]: part for part, n in parts if n == 1.0 and _is_power_of_length(part)}
@@ -194,8 +194,16 @@ def _joined_rows(node: Node, unit: Node, others: Sequence[Node]) -> Node | None:
     return None
 
 
-def _joined_operands(node: Node) -> Node | None:
-    """Write directions in a contraction, whose lengths are a factor of another operand, as what they are of."""
+def joined_operands(node: Node, over: Callable[[Node, Node], Node | None]) -> Node | None:
+    """Write a direction in a contraction as what it is of, where another operand has its length as a factor.
+
+    Parameters
+    ----------
+    node : Node
+        A contraction.
+    over : callable
+        Takes an operand and a length, gives the operand over the length, None where the length is no factor of it.
+    """
     labels, out, repeated = node.payload
     for i, unit in enumerate(node.args):
         if unit.op != "unit":
@@ -204,7 +212,7 @@ def _joined_operands(node: Node) -> Node | None:
         axes = axes_of(unit, x)
         kept = tuple(label for axis, label in enumerate(labels[i]) if axis not in axes)
         for j, other in enumerate(node.args):
-            shorter = _over(other, reduce("norm", x, axes)) if j != i and labels[j] == kept else None
+            shorter = over(other, reduce("norm", x, axes)) if j != i and labels[j] == kept else None
             if shorter is not None:
                 args = list(node.args)
                 args[i], args[j] = x, shorter

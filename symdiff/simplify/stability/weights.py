@@ -6,11 +6,12 @@ place: nothing overflows, and where they were all there was below, the line is g
 
 from __future__ import annotations
 
-from ...graph import Node, elementwise, normalize, rebuild, reduce, reshape
+from ...graph import Node, constant, elementwise, normalize, rebuild, reduce, reshape
+from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
-from ..rewriter import spread
+from ..rewriter import rule, spread
 
 #: Most operations above and below the line that are searched.
 _LOOK = 16
@@ -137,3 +138,80 @@ def _lined_up(
     return all(above[axis] - top.ndim == below[axis] - bottom.ndim for axis in kept) and (
         all(size == 1 for a, size in enumerate(bottom.shape) if a not in below.values())
     )
+
+
+# ---------------------------------------------------------------------------- exponentials beside their sum
+
+
+@rule("multiply contract", "exp(-logsumexp(x)) * f(exp(x)), f linear", "f(softmax(x))", "stability",
+      below=(EXPONENTIAL,))
+def _exponentials_over_their_sum(node: Node) -> Node | None:
+    """Write exponentials that are multiplied with one over their sum as softmax, so that neither overflows."""
+    for k, scale in enumerate(node.args):
+        one = _over_sum(scale)
+        if one is None:
+            continue
+        (x,) = one.args[0].args[0].args
+        rest = exchanged(scale, one, constant(1.0))
+        if rest is None:
+            continue
+        exponential = elementwise("exp", (x,))
+        for j, arg in enumerate(node.args):
+            found = None if j == k else exchanged(arg, exponential, _shares(x))
+            if found is not None:
+                args = list(node.args)
+                args[j], args[k] = found, rest
+                return rebuild(node, tuple(args))
+    return None
+
+
+@rule("exp", "exp(x - logsumexp(x))", "softmax(x)", "stability", inside="subtract")
+def _share(node: Node) -> Node | None:
+    (inside,) = node.args
+    if not inside.is_subtraction:
+        return None
+    x, total = inside.args
+    total = peel(total)
+    whole = total.op == "logsumexp" and total.args[0] is x and not total.shape
+    return _shares(x) if whole and x.shape == node.shape else None
+
+
+def _over_sum(node: Node) -> Node | None:
+    """Return a number exp(-logsumexp(x)) among the factors of a node."""
+    todo = [node]
+    for _ in range(_LOOK):
+        if not todo:
+            break
+        part = todo.pop()
+        if part.op in _FACTORS:
+            todo.extend(part.args[:1] if part.is_division else part.args)
+        elif (
+            part.op == "exp"
+            and not part.shape
+            and part.args[0].is_negation
+            and part.args[0].args[0].op == "logsumexp"
+        ):
+            return part
+    return None
+
+
+def _shares(x: Node) -> Node:
+    return normalize("softmax", x, tuple(range(x.ndim)))
+
+
+def exchanged(node: Node, factor: Node, other: Node, depth: int = _LOOK) -> Node | None:
+    """Put ``other`` in the place of a factor of each term; None where a term has it not."""
+    if node is factor:
+        return other
+    if depth == 0 or not node.args:
+        return None
+    if node.op in ("add", "subtract"):
+        parts = [exchanged(arg, factor, other, depth // 2) for arg in node.args]
+        return rebuild(node, tuple(part for part in parts if part is not None)) if None not in parts else None
+    if node.op not in _FACTORS:
+        return None
+    for k, arg in enumerate(node.args[:1] if node.is_division else node.args):
+        found = exchanged(arg, factor, other, depth - 1)
+        if found is not None:
+            return rebuild(node, (*node.args[:k], found, *node.args[k + 1 :]))
+    return None

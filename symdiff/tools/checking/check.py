@@ -34,6 +34,7 @@ from ...printing import text
 from ...runtime.calls.arguments import as_integers, sample_shape
 from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
+from .custom_rules import compare_rules
 from .declared import conform
 from .differences import Numbers, Tally, extrapolate, nudged
 from .ends import ends_of, look_at_end, look_far_out
@@ -41,7 +42,6 @@ from .kinks import find_kinks
 from .overflow import find_overflow
 from .points import Draw, Systems, definite, ways_to_draw
 from .report import Comparison, Finding, Report
-from .rules import compare_rules
 from .second import compare_second
 from .ways import Ways, charge
 

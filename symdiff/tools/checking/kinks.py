@@ -22,7 +22,6 @@ from ...printing import text
 
 Values: TypeAlias = npt.NDArray[Any]
 
-_COMPARISONS = ("less", "less_equal", "equal", "not_equal")
 _STEP = 1e-6
 
 
@@ -78,7 +77,8 @@ class _Spot(NamedTuple):
 
 
 def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
-    if node.op in _COMPARISONS:
+    row = FUNCTIONS.get(node.op)
+    if row is not None and row.is_comparison:
         spot = _Spot("boundary", np.equal(*args), "where takes its branch")
     elif node.op in ("max", "min"):
         best = getattr(np, node.op)(args[0], axis=node.payload.axes, keepdims=True)
@@ -97,7 +97,6 @@ def _look(node: Node, args: list[Values], active: list[bool]) -> _Spot | None:
         near = np.diff(x) <= EQUAL * np.abs(x).max(axis=-1, initial=0.0, keepdims=True)
         spot = _Spot("equal eigenvalues", near, "single ones have no derivative (nan); functions of all of them have")
     else:
-        row = FUNCTIONS.get(node.op)
         if row is None or not row.numpy or node.dtype is BOOL or node.op in ("where", "to_real"):
             return None
         return _from_both_sides(find_function(row.numpy), args, active)

@@ -91,6 +91,25 @@ def _owens_t(h: Any, a: Any) -> Any:
     return mp.quad(lambda x: mp.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), [0, a]) / (2 * mp.pi)
 
 
+def _wofz(n: Any, x: Any, y: Any) -> Any:
+    # DLMF 7.10.3
+    z = mp.mpc(x, y)
+    value = mp.exp(-z * z) * mp.erfc(-1j * z)
+    found = [value, 2j / mp.sqrt(mp.pi) - 2 * z * value]
+    for k in range(1, int(n)):
+        found.append(-2 * z * found[k] - 2 * k * found[k - 1])
+    return found[int(n)]
+
+
+def _voigt(n: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    scale = mp.sqrt(2) * sigma
+    return _wofz(n, x / scale, gamma / scale) / (mp.sqrt(mp.pi) * scale ** (int(n) + 1))
+
+
+def _zeta_by_s(n: Any, s: Any, q: Any) -> Any:
+    return mp.zeta(s, q, int(n))
+
+
 def _stdtr(df: Any, t: Any) -> Any:
     half = mp.mpf(1) / 2
     inner = t * mp.hyp2f1(half, (df + 1) / 2, 3 * half, -t * t / df)
@@ -195,6 +214,13 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, regularized=True)),
     "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
     "stdtrit": _inverse("stdtrit", _stdtr),
+    **{name: getattr(mp, name) for name in ("hyp0f1", "hyp1f1", "hyp2f1")},
+    "wofz_real": lambda n, x, y: mp.re(_wofz(n, x, y)),
+    "wofz_imag": lambda n, x, y: mp.im(_wofz(n, x, y)),
+    "voigt_real": lambda *args: mp.re(_voigt(*args)),
+    "voigt_imag": lambda *args: mp.im(_voigt(*args)),
+    "voigt_profile": lambda *args: mp.re(_voigt(0, *args)),
+    "zeta_by_s": _zeta_by_s,
     "exp1": mp.e1,
     "expi": mp.ei,
     "expn": lambda n, x: mp.expint(int(n), x),

@@ -19,8 +19,8 @@ from ...frontend.array_derivatives import gradient, hvp
 from ...frontend.symbols import array
 from ...graph import Node, postorder
 from ...graph.sizes import Shape
+from .custom_rules import move
 from .differences import Numbers, Tally, extrapolate, nudged
-from .rules import move
 from .ways import charge, fresh
 
 __all__ = ["compare_second"]

@@ -18,8 +18,8 @@ from ...frontend.symbols import array
 from ...graph import Node
 from ...graph.sizes import Shape
 from ...ground.budget import require, spend
+from .custom_rules import move
 from .differences import STEPS, Numbers
-from .rules import move
 
 __all__ = ["Ways", "charge", "fresh"]
 

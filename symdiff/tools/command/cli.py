@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 import numpy as np
@@ -20,9 +21,8 @@ from rich.console import Console
 
 from ...calculus.cost import cost
 from ...compiler import compile as compile_formula
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, LimitError, ShapeError
 from ...frontend.array import Array
-from ...frontend.formula import Formula
 from ...frontend.symbols import array
 from ...graph.sizes import show
 from ...ground.budget import spend
@@ -194,11 +194,13 @@ def evaluate(
     samples = sample_shapes(numbers, shapes, rows)
     check_tables(sources, numbers, samples, shapes)
     declared = declare(samples, asked.facts, sizes=False)
-    read = _read_samples(asked.formula, samples, declared, asked.dialect)
+    with _shapes_told(samples):
+        read = read_any(asked.formula, declared, asked.dialect)
     for name in read.inputs:
         if name not in numbers:
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
-    kind, results = asked.results(read)
+    with _shapes_told(samples):
+        kind, results = asked.results(read)
     read.refuse_unused("numbers")
     if out is not None:
         lead = 0 if reduce else len(_lead(numbers, samples))
@@ -343,16 +345,15 @@ def _layout(f: Array, result: Array) -> str:
     return ""
 
 
-def _read_samples(
-    formula: str, samples: Mapping[str, tuple[int, ...]], declared: Mapping[str, Any], dialect: str | None
-) -> Formula:
-    """Read a formula of inputs of these shapes; where they do not fit, a file may hold more than one sample."""
+@contextmanager
+def _shapes_told(samples: Mapping[str, tuple[int, ...]]) -> Iterator[None]:
+    """Say of shapes that do not fit, or make results too large, that a file may hold more than one sample."""
     try:
-        return read_any(formula, declared, dialect)
-    except ShapeError as error:
+        yield
+    except (ShapeError, LimitError) as error:
         told = ", ".join(f"{name} {show(shape)}" for name, shape in samples.items())
-        remedy = "say --batch NAME where a file has one sample a row, or --shape NAME=4,4"
-        raise ShapeError(f"{error}\nShapes of one sample: {told}; {remedy}") from error
+        remedy = "say --batch NAME (or auto) where a file has one sample a row, or --shape NAME=4,4"
+        raise type(error)(f"{error}\nShapes of one sample: {told}; {remedy}") from error
 
 
 def _lead(numbers: Mapping[str, Numbers], samples: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from ...graph.scalars.functions import FUNCTIONS
 from ...runtime.kept.keys import PREFIX
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler
-from ...runtime.toolchain.machine import native_target
+from ...runtime.toolchain.host import native_target
 
 __all__ = ["Diagnosis", "counted", "diagnose", "megabytes"]
 

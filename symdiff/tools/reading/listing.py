@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...graph.scalars.arithmetic import SUMS
+from ...graph.scalars.functions import FUNCTIONS
 from ...lowering.program import Program
 from ...printing.text import decimal
 
 __all__ = ["annotated", "expressions"]
 
+#: Operators with how closely they bind: comparisons, sums, products.
 _INFIX = {
-    **{"add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2)},
-    **{"less": ("<", 0), "less_equal": ("<=", 0), "equal": ("==", 0), "not_equal": ("!=", 0)},
+    op: (row.infix, 0 if row.is_comparison else 1 if op in SUMS else 2) for op, row in FUNCTIONS.items() if row.infix
 }
 #: Characters of a sub-formula; where it would be longer, values are called by their names in C.
 _LONG = 60

@@ -17,7 +17,7 @@ from ...graph import Node
 from ...ground.files import check_writable, replace_file
 from ...ground.version import VERSION
 from ...runtime.about.formulas import shown
-from ...runtime.kept.formulas import Problem
+from ...runtime.kept.lookup import Problem
 from ...runtime.kernel import Kernel
 from ...runtime.sparse.kernel import SparseKernel
 from .benchmark import benchmark, in_words, sizes_of

@@ -133,6 +133,7 @@ static inline int sd_is_over_neighbours(const sd_plan *plan, sd_step *s) {
   s->rows = outer ? s->lengths[0] : 1;
   s->count = all / s->rows;
   s->copied = 0;
+  s->packed = 1;
   for (int p = 0; p < s->inputs + s->outputs; p++) {
     const sd_view *v = s->views + p;
     const sd_array *array = plan->arrays + v->array;
@@ -140,6 +141,9 @@ static inline int sd_is_over_neighbours(const sd_plan *plan, sd_step *s) {
     s->starts[p].roomy = plan->padded && !outer && array->kind == SD_ARENA && v->offset == 0 &&
                          s->count * item == sd_bytes(array);
     s->copied += p >= s->inputs && !s->starts[p].roomy;
+    if (p >= s->inputs) continue;
+    if (s->constant[p] && (s->along[p] || s->starts[p].row)) return 0;
+    s->packed &= s->constant[p] || (v->size == 1 && (s->along[p] == item || s->count == 1));
   }
   return 1;
 }
@@ -154,7 +158,8 @@ static inline int sd_moves_neighbours(const sd_plan *plan, sd_step *s) {
     if (!v->known || plan->arrays[v->array].item != plan->arrays[s->views->array].item) return 0;
     if (!sd_find_stride(v->strides, s->lengths, 0, s->loops, along + p)) return 0;
   }
-  return s->count > 1 && along[0] == plan->arrays[s->views->array].item && along[1] == (s->kind == SD_COPY) * along[0];
+  if (s->count == 1) return s->kind == SD_COPY;
+  return along[0] == plan->arrays[s->views->array].item && along[1] == (s->kind == SD_COPY) * along[0];
 }
 
 /* How a step in the body of a loop runs where its arrays lie, 0 for one that does not. */
@@ -168,6 +173,15 @@ static inline int sd_find_direct(const sd_plan *plan, sd_step *s) {
   return sd_is_one(plan, s) ? SD_ONE : sd_is_over_neighbours(plan, s) ? SD_NEIGHBOURS : 0;
 }
 
+/* Whether the body of a loop is one program for one sample, and copies after it. */
+static inline int sd_is_tight(const sd_step *loop) {
+  const sd_step *step = loop + 1;
+  if (loop->span < 1 || step->direct != SD_ONE || step->inputs + step->outputs > SD_FEW_PORTS) return 0;
+  for (int i = 2; i <= loop->span; i++)
+    if (loop[i].direct != SD_COPY_NEIGHBOURS) return 0;
+  return 1;
+}
+
 /* Check that the body of each loop of a phase is behind it, and ends where that of a loop around it does or before; mark
    what of it runs without being laid out. */
 static inline const char *sd_bad_bodies(const sd_plan *plan, int phase) {
@@ -179,9 +193,9 @@ static inline const char *sd_bad_bodies(const sd_plan *plan, int phase) {
     for (int i = k + 1; i <= k + steps[k].span; i++) {
       if (steps[i].tiled) return "a loop over tiles";
       steps[i].direct = sd_find_direct(plan, steps + i);
-      steps[k].tight = steps[k].span == 1 && steps[i].direct == SD_ONE && steps[i].inputs + steps[i].outputs <= SD_FEW_PORTS;
       if (steps[i].kind == SD_REPEAT && steps[i].span > k + steps[k].span - i) return "a loop that ends behind another";
     }
+    steps[k].tight = sd_is_tight(steps + k);
   }
   return 0;
 }

@@ -18,8 +18,7 @@ enum { SD_DIRECT = 4096, SD_COPIED = 8192 };
 static long sd_run_direct(sd_state *s, const sd_step *step, long *which) {
   static const long still[SD_MOST_PORTS];
   const sd_job *job = s->job;
-  int place = 8 * step->units + 2 * job->plan->single;
-  const sd_unit *unit = sd_unit_at(s, step, place);
+  const sd_unit *unit = sd_unit_at(s, step, 0);
   const char *in[SD_MOST_PORTS];
   char *out[SD_MOST_PORTS], work[SD_DIRECT + SD_VECTOR];
   if (!unit) return SD_RAISED;
@@ -111,8 +110,8 @@ static long sd_run_row(const sd_step *step, sd_neighbours *n, char *room, long *
 /* Run a program over neighbours, row by row. */
 static long sd_run_neighbours(sd_state *s, const sd_step *step, long *which) {
   const sd_job *job = s->job;
-  int place = 8 * step->units + 4 * step->sums + 2 * job->plan->single + job->usual[step->units];
-  const sd_unit *unit = sd_unit_at(s, step, place);
+  int packed = step->packed ? SD_OF_PACKED | SD_OF_COLUMNS : 0;
+  const sd_unit *unit = sd_unit_at(s, step, packed | (step->sums ? SD_OF_SUMS : 0));
   char work[SD_DIRECT + SD_VECTOR], room[SD_COPIED + SD_VECTOR];
   long failed;
   sd_neighbours n;
@@ -127,8 +126,6 @@ static long sd_run_neighbours(sd_state *s, const sd_step *step, long *which) {
   for (long row = 0; row < step->rows; row++) {
     for (int p = 0; p < step->inputs; p++) {
       const sd_start *start = step->starts + p;
-      int constant = unit->constant && unit->constant[p];
-      if (constant ? step->along[p] || start->row : unit->columns && start->size > 1) return sd_run_program(s, step, which);
       n.in[p] = s->data[start->array] + start->offset + row * start->row;
     }
     if (step->sums) return sd_sum_neighbours(s, step, &n, which);
@@ -166,98 +163,198 @@ static inline long sd_elements(const sd_array *a) {
   return count;
 }
 
+/* Begin a turn of a loop: windows move to its row, and its number is written. */
+static inline void sd_begin_turn(const sd_state *s, const sd_step *loop, long turn) {
+  const sd_array *arrays = s->job->plan->arrays;
+  long row = loop->reverse ? loop->turns - 1 - turn : turn;
+  for (int w = 0; w < loop->windows; w++) {
+    const sd_array *window = arrays + loop->moved[2 * w];
+    s->data[loop->moved[2 * w]] = s->data[window->number] + window->offset + row * loop->moved[2 * w + 1];
+  }
+  if (loop->counter >= 0) sd_set_number(s->data[loop->counter], arrays[loop->counter].item, (double)row);
+}
+
+/* Let what a turn made, and what it was made of, change places. */
+static inline void sd_swap(const sd_state *s, const long *swap) {
+  char *made = s->data[swap[0]];
+  s->data[swap[0]] = s->data[swap[1]];
+  s->data[swap[1]] = made;
+}
+
 static inline long sd_padded_lanes(long size, long lanes, long item) {
   return (size * lanes * item + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR;
 }
 
-/* Copy elements of a row to all lanes of columns, or the first lanes of columns to a row. */
+/* Copy elements of a row to all lanes of columns, or the first lanes of columns to a row. A copy of as many bytes as are
+   known is one instruction. */
 static void sd_to_lanes(char *columns, const char *row, long size, long lanes, long item) {
-  for (long e = 0; e < size; e++)
-    for (long l = 0; l < lanes; l++) memcpy(columns + (e * lanes + l) * item, row + e * item, (size_t)item);
+  for (long e = 0; e < size; e++, columns += lanes * item)
+    if (item == 8)
+      for (long l = 0; l < lanes; l++) memcpy(columns + 8 * l, row + 8 * e, 8);
+    else
+      for (long l = 0; l < lanes; l++) memcpy(columns + 4 * l, row + 4 * e, 4);
 }
 
 static inline void sd_from_lanes(char *row, const char *columns, long size, long lanes, long item) {
   for (long e = 0; e < size; e++)
-    if (item == 8) /* a copy of as many bytes as are known is one instruction */
+    if (item == 8)
       memcpy(row + 8 * e, columns + 8 * e * lanes, 8);
     else
       memcpy(row + 4 * e, columns + 4 * e * lanes, 4);
 }
 
-/* Run a loop whose body is one program that is run directly. What is carried stays in columns, the same in all lanes, so
-   that a turn reads as vectors what the turn before has written as such. Returns -1, the sample that failed, or
-   SD_ELSEWHERE_LOOP where it cannot be so. */
+/* A loop whose body is one program for one sample, and copies. All lanes hold the sample. */
+typedef struct {
+  const sd_unit *unit;
+  long item;
+  int number, kept[SD_FEW_PORTS]; /* swaps; a port of one that is kept in columns and counted from 1, or 0 */
+  int swap[SD_FEW_PORTS];         /* which of these a port is of, or -1 */
+  char *columns[SD_FEW_PORTS][2]; /* of each port: in even turns, and in odd ones */
+  const char *in[2][SD_FEW_PORTS];
+  char *out[2][SD_FEW_PORTS];
+  long si[SD_FEW_PORTS], so[SD_FEW_PORTS];
+  int moved, written, moves[SD_FEW_PORTS], writes[SD_FEW_PORTS]; /* inputs that move or are copied; outputs that are */
+  char *memory, *work;
+} sd_tight;
+
+/* Which of a swap an array is: 0 for what a turn reads, 1 for what it makes, -1 for neither. */
+static inline int sd_end_of(const long *swap, int array) { return array == swap[0] ? 0 : array == swap[1] ? 1 : -1; }
+
+/* Tell which of the swaps are kept in columns: those of which the program reads and writes the whole array, and in
+   vectors. Others go through memory in each turn. */
+static void sd_keep_swaps(sd_tight *t, const sd_job *job, const sd_step *loop, const sd_step *step) {
+  const long *swaps = loop->moved + 2 * loop->windows;
+  t->number = loop->swaps < SD_FEW_PORTS ? loop->swaps : 0;
+  for (int w = 0; w < t->number; w++) {
+    int read = 0, written = 0, whole = 1, port = 0;
+    for (int p = 0; p < step->inputs + step->outputs; p++) {
+      const sd_view *view = step->views + p;
+      if (view->array != swaps[2 * w + (p >= step->inputs)]) continue;
+      whole &= !view->offset && view->size == sd_elements(job->plan->arrays + view->array);
+      whole &= p >= step->inputs || !step->constant[p];
+      *(p < step->inputs ? &read : &written) += 1;
+      port = p;
+    }
+    for (int i = 2; i <= loop->span; i++) {
+      const sd_view *from = loop[i].views, *to = from + 1;
+      if (sd_end_of(swaps + 2 * w, to->array) >= 0) whole = 0;
+      if (sd_end_of(swaps + 2 * w, from->array) >= 0)
+        whole &= !from->offset && loop[i].count == sd_elements(job->plan->arrays + from->array);
+    }
+    t->kept[w] = whole && read && written == 1 ? port + 1 : 0;
+  }
+  for (int p = 0; p < step->inputs + step->outputs; p++) {
+    t->swap[p] = -1;
+    for (int w = 0; w < t->number; w++)
+      if (t->kept[w] && step->views[p].array == swaps[2 * w + (p >= step->inputs)]) t->swap[p] = w;
+  }
+}
+
+/* Give each port its columns, and the program its workspace; 0 without memory. */
+static int sd_make_columns(sd_tight *t, const sd_step *step) {
+  int ports = step->inputs + step->outputs;
+  long lanes = t->unit->lanes, bytes = SD_VECTOR * (1 + t->unit->workspace);
+  char *at, *of_swap[SD_FEW_PORTS][2] = {{0}};
+  for (int p = 0; p < ports; p++) bytes += 2 * sd_padded_lanes(step->views[p].size, lanes, t->item);
+  if (!(t->memory = malloc((size_t)bytes))) return 0;
+  t->work = t->memory + (size_t)(-(size_t)t->memory % SD_VECTOR);
+  at = t->work + SD_VECTOR * t->unit->workspace;
+  for (int p = 0; p < ports; p++) {
+    long size = step->views[p].size, apart = size == 1 ? t->item : lanes * t->item; /* of one element: from lane to lane */
+    int w = t->swap[p];
+    *(p < step->inputs ? t->si + p : t->so + p - step->inputs) = apart;
+    for (int k = 0; k < 2; k++) {
+      if (w >= 0 && of_swap[w][k]) {
+        t->columns[p][k] = of_swap[w][k];
+        continue;
+      }
+      t->columns[p][k] = at, at += sd_padded_lanes(size, lanes, t->item);
+      if (w >= 0) of_swap[w][k] = t->columns[p][k];
+    }
+  }
+  return 1;
+}
+
+/* Whether the data of an array are elsewhere in each turn. */
+static int sd_is_moved(const sd_tight *t, const sd_step *loop, int array) {
+  const long *swaps = loop->moved + 2 * loop->windows;
+  for (int w = 0; w < loop->windows; w++)
+    if (loop->moved[2 * w] == array) return 1;
+  for (int w = 0; w < loop->swaps; w++)
+    if ((w >= t->number || !t->kept[w]) && sd_end_of(swaps + 2 * w, array) >= 0) return 1;
+  return 0;
+}
+
+/* Find the address of each port in even and in odd turns, and which are to be looked after in each turn. */
+static void sd_find_addresses(sd_tight *t, const sd_state *s, const sd_step *loop) {
+  const sd_step *step = loop + 1;
+  t->moved = t->written = 0;
+  for (int p = 0; p < step->inputs; p++) {
+    const sd_start *start = step->starts + p;
+    for (int k = 0; k < 2; k++)
+      t->in[k][p] = step->constant[p] ? s->data[start->array] + start->offset : t->columns[p][t->swap[p] < 0 ? 0 : k];
+    if (t->swap[p] < 0 && (!step->constant[p] || sd_is_moved(t, loop, (int)start->array))) t->moves[t->moved++] = p;
+    if (t->swap[p] >= 0) sd_to_lanes(t->columns[p][0], s->data[start->array], start->size, t->unit->lanes, t->item);
+  }
+  for (int o = 0; o < step->outputs; o++) {
+    int p = step->inputs + o;
+    for (int k = 0; k < 2; k++) t->out[k][o] = t->columns[p][t->swap[p] < 0 ? 0 : !k];
+    if (t->swap[p] < 0) t->writes[t->written++] = p;
+  }
+}
+
+/* Copy an array, be it in columns. */
+static void sd_copy_tight(sd_state *s, const sd_tight *t, const sd_step *loop, const sd_step *copy, long turn) {
+  const long *swaps = loop->moved + 2 * loop->windows;
+  const sd_view *from = copy->views, *to = from + 1;
+  for (int w = 0; w < t->number; w++) {
+    int end = sd_end_of(swaps + 2 * w, from->array);
+    if (end < 0 || !t->kept[w]) continue;
+    sd_from_lanes(s->data[to->array] + to->offset, t->columns[t->kept[w] - 1][(turn + end) & 1], copy->count, t->unit->lanes,
+                  t->item);
+    return;
+  }
+  sd_run_copy_neighbours(s, copy, 0);
+}
+
+/* Run such a loop. What is carried stays in columns, so that a turn reads as vectors what the turn before has written as
+   such. Returns -1, the sample that failed, or SD_ELSEWHERE_LOOP where it cannot be so. */
 enum { SD_ELSEWHERE_LOOP = -5 };
 static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
-  const sd_job *job = s->job;
   const sd_step *step = loop + 1;
-  const sd_array *arrays = job->plan->arrays;
   const long *swaps = loop->moved + 2 * loop->windows;
-  int place = 8 * step->units + 2 * job->plan->single + 1, ports = step->inputs + step->outputs, carried[SD_FEW_PORTS];
-  const sd_unit *unit;
-  long item = job->plan->single ? 4 : 8, lanes, bytes = SD_VECTOR, failed = -1, si[SD_FEW_PORTS], so[SD_FEW_PORTS];
-  const char *in[SD_FEW_PORTS];
-  char *out[SD_FEW_PORTS], *memory, *at, *kept[SD_FEW_PORTS][2], work[SD_DIRECT + SD_VECTOR];
-  if (!(unit = sd_unit_at(s, step, place))) return SD_RAISED;
-  if (!unit->columns || unit->single != job->plan->single || unit->workspace * SD_VECTOR > SD_DIRECT)
-    return SD_ELSEWHERE_LOOP;
-  lanes = unit->lanes;
-  for (int p = 0; p < ports; p++) { /* which of the swaps a port is of */
-    const sd_view *view = step->views + p;
-    carried[p] = -1;
-    for (int w = 0; w < loop->swaps; w++)
-      if (view->array == swaps[2 * w + (p >= step->inputs)]) carried[p] = w;
-    if (carried[p] >= 0 && (view->offset || view->size != sd_elements(arrays + view->array))) return SD_ELSEWHERE_LOOP;
-    if (p < step->inputs && carried[p] < 0 && !(unit->constant && unit->constant[p])) return SD_ELSEWHERE_LOOP;
-    if (p < step->inputs && carried[p] >= 0 && unit->constant && unit->constant[p]) return SD_ELSEWHERE_LOOP;
-    bytes += 2 * sd_padded_lanes(view->size, lanes, item);
-  }
-  if (loop->swaps > SD_FEW_PORTS || !(memory = malloc((size_t)bytes))) return SD_ELSEWHERE_LOOP;
-  at = memory + (size_t)(-(size_t)memory % SD_VECTOR);
-  for (int w = 0; w < loop->swaps; w++) {
-    kept[w][0] = kept[w][1] = 0;
-    for (int p = 0; p < ports; p++)
-      if (carried[p] == w && !kept[w][0]) {
-        long size = step->views[p].size;
-        for (int k = 0; k < 2; k++, at += sd_padded_lanes(size, lanes, item)) kept[w][k] = at;
-        sd_to_lanes(kept[w][0], s->data[swaps[2 * w]], size, lanes, item);
-      }
-  }
-  for (int p = 0; p < ports; p++) { /* of a port of one element it is the distance from lane to lane */
-    long apart = step->views[p].size == 1 ? item : lanes * item;
-    if (p < step->inputs)
-      si[p] = apart;
-    else
-      so[p - step->inputs] = apart;
-  }
-  for (int p = step->inputs; p < ports; p++)
-    if (carried[p] < 0) out[p - step->inputs] = at, at += sd_padded_lanes(step->views[p].size, lanes, item);
+  long failed = -1;
+  sd_tight t;
+  if (!(t.unit = sd_unit_at(s, step, SD_OF_PACKED | SD_OF_COLUMNS))) return SD_RAISED;
+  if (t.unit->single != s->job->plan->single) return SD_ELSEWHERE_LOOP;
+  t.item = t.unit->single ? 4 : 8;
+  sd_keep_swaps(&t, s->job, loop, step);
+  if (!sd_make_columns(&t, step)) return SD_ELSEWHERE_LOOP;
+  sd_find_addresses(&t, s, loop);
   for (long turn = 0; turn < loop->turns && failed == -1; turn++) {
-    long row = loop->reverse ? loop->turns - 1 - turn : turn;
-    int now = turn & 1;
-    for (int w = 0; w < loop->windows; w++) {
-      const sd_array *window = arrays + loop->moved[2 * w];
-      s->data[loop->moved[2 * w]] = s->data[window->number] + window->offset + row * loop->moved[2 * w + 1];
+    int odd = turn & 1;
+    sd_begin_turn(s, loop, turn);
+    for (int m = 0; m < t.moved; m++) {
+      const sd_start *start = step->starts + t.moves[m];
+      const char *at = s->data[start->array] + start->offset;
+      if (step->constant[t.moves[m]])
+        t.in[0][t.moves[m]] = t.in[1][t.moves[m]] = at;
+      else
+        sd_to_lanes(t.columns[t.moves[m]][0], at, start->size, t.unit->lanes, t.item);
     }
-    if (loop->counter >= 0) sd_set_number(s->data[loop->counter], item, (double)row);
-    for (int p = 0; p < step->inputs; p++)
-      in[p] = carried[p] >= 0 ? kept[carried[p]][now] : s->data[step->views[p].array] + step->views[p].offset;
-    for (int p = step->inputs; p < ports; p++)
-      if (carried[p] >= 0) out[p - step->inputs] = kept[carried[p]][!now];
-    if (unit->kernel(0, lanes, in, si, out, so, work + (size_t)(-(size_t)work % SD_VECTOR), unit->functions, which) >= 0)
-      failed = 0;
-    for (int p = step->inputs; p < ports; p++)
-      if (carried[p] < 0)
-        sd_from_lanes(s->data[step->views[p].array] + step->views[p].offset, out[p - step->inputs], step->views[p].size,
-                      lanes, item);
+    if (t.unit->kernel(0, t.unit->lanes, t.in[odd], t.si, t.out[odd], t.so, t.work, t.unit->functions, which) >= 0) failed = 0;
+    for (int m = 0; m < t.written; m++) {
+      const sd_start *start = step->starts + t.writes[m];
+      sd_from_lanes(s->data[start->array] + start->offset, t.columns[t.writes[m]][0], start->size, t.unit->lanes, t.item);
+    }
+    for (int i = 2; i <= loop->span && failed == -1; i++) sd_copy_tight(s, &t, loop, loop + i, turn);
+    for (int w = 0; w < loop->swaps; w++)
+      if (w >= t.number || !t.kept[w]) sd_swap(s, swaps + 2 * w);
   }
-  for (int w = 0; w < loop->swaps; w++)
-    for (int p = 0; p < ports; p++)
-      if (carried[p] == w) {
-        sd_from_lanes(s->data[swaps[2 * w]], kept[w][loop->turns & 1], step->views[p].size, lanes, item);
-        break;
-      }
-  free(memory);
+  for (int p = step->inputs; p < step->inputs + step->outputs; p++)
+    if (t.swap[p] >= 0)
+      sd_from_lanes(s->data[swaps[2 * t.swap[p]]], t.columns[p][loop->turns & 1], step->views[p].size, t.unit->lanes, t.item);
+  free(t.memory);
   return failed;
 }
 #endif

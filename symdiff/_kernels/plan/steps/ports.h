@@ -52,8 +52,9 @@ static void sd_list_samples(const sd_state *s, const sd_view *v, sd_port *port) 
     if (v->axes[x].listed) port->along = v->axes[x].loop, port->pace = s->job->strides[v->array][x];
 }
 
-/* The unit of a step's program for one place of its layouts; null if it could not be made. */
-static inline const sd_unit *sd_unit_at(const sd_state *s, const sd_step *step, int place) {
+/* The unit of a step's program that computes in the plan's type and has some properties; null if it could not be made. */
+static inline const sd_unit *sd_unit_at(const sd_state *s, const sd_step *step, int properties) {
+  int place = SD_UNITS * step->units + (s->job->plan->single ? SD_OF_SINGLE : 0) + properties;
   const sd_unit *unit = s->job->units[place];
   return unit ? unit : s->job->hooks->make_unit(s->job->self, step->units, place);
 }

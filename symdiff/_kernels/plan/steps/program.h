@@ -45,8 +45,7 @@ static const sd_unit *sd_find_unit(const sd_state *s, const sd_step *step, const
     ports = runs;
   }
   columns = packed || sd_lie_in_columns(ports, moved, count, job->usual[step->units]);
-  int place = 8 * step->units + 4 * step->sums + 2 * job->plan->single + columns;
-  return sd_unit_at(s, step, place);
+  return sd_unit_at(s, step, (step->sums ? SD_OF_SUMS : 0) | (columns ? SD_OF_COLUMNS : 0));
 }
 
 /* Run a program over the loops. Sums over the batch are made tile by tile: those of later tiles in scratch memory

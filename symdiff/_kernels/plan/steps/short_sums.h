@@ -69,14 +69,13 @@ static long sd_run_short_sums(sd_state *s, const sd_step *step, const sd_port *p
   const sd_job *job = s->job;
   const int number = step->inputs + step->outputs;
   const long rows = call->lengths[0], inner = call->count / rows;
-  int place = 8 * step->units + 2 * job->plan->single +
-              sd_lie_in_columns(ports, step->inputs, call->count, job->usual[step->units]);
+  int columns = sd_lie_in_columns(ports, step->inputs, call->count, job->usual[step->units]);
   sd_call part = *call;
   sd_port own[SD_PORTS];
   sd_add_short_rows add;
   long total = 0, some;
   double room[SD_SHORT_SUMS + 2 * SD_MOST_LANES];
-  part.unit = sd_unit_at(s, step, place);
+  part.unit = sd_unit_at(s, step, columns ? SD_OF_COLUMNS : 0);
   if (!part.unit) return SD_RAISED;
   if (!(add = sd_find_short_rows(part.unit, inner))) return SD_ELSEWHERE_SUMS;
   part.ports = own, part.kept = 0, part.threads = 1;

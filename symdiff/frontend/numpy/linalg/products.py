@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....errors import ShapeError
 from ....graph import Node, broadcast_shapes, contract, gather, reshape
 from ....graph.scalars.functions import apply, to_real
-from ....graph.sizes import show
+from ....graph.sizes import hint_of, show
 from ..operations import diagonal, einsum
 from ..reductions import sum
 from ..shaping import moveaxis
@@ -68,6 +68,7 @@ def _same(a: Node, i: int, b: Node, j: int, what: str) -> None:
     if a.shape[i] != b.shape[j]:
         raise ShapeError(
             f"{what} of shapes {show(a.shape)} and {show(b.shape)}: size {a.shape[i]} against {b.shape[j]}"
+            f"{hint_of(a.shape[i], b.shape[j])}"
         )
     lead = [x.shape[: x.ndim - (2 if what == own else 1)] for x, own in ((a, "matvec"), (b, "vecmat"))]
     broadcast_shapes(lead, what)

@@ -1,24 +1,21 @@
 """Solutions of linear equations, factors of matrices and what is made of them.
 
-What is of full rank goes through A^T A, whose condition number is the square of that of A. So A is divided by a
-Cholesky factor first, after which its columns are orthonormal but for rounding, and then once more (Yamamoto,
-Nakatsukasa, Yanagisawa and Fukaya, Roundoff error analysis of the CholeskyQR2 algorithm, 2015). This has the digits of
-Householder's reflections up to condition numbers of some 1e6. Where columns depend on others, results are nan.
+What is of full rank is divided by a Cholesky factor of A^T A twice, which has the digits of Householder's reflections
+up to condition numbers of some 1e6. Where columns depend on others, results are nan.
 """
 
 from __future__ import annotations
 
-from math import nan
 from typing import Any, NamedTuple
 
 from ....errors import ArgumentError, LimitError, ShapeError, UnsupportedError
-from ....graph import Node, broadcast_to, delta, matrix, reshape, stop_gradient, swap, triangle
+from ....graph import Node, broadcast_to, delta, matrix, pseudo_inverse, reshape, swap, triangle
 from ....graph import matmul as stack_matmul
-from ....graph.scalars.functions import apply, compare, to_real, where
+from ....graph.scalars.functions import apply, to_real
 from ....graph.sizes import product, show
-from .. import reductions
+from ....simplify.matrices.full_rank import conditioned
 from ..indexing import getitem
-from ..operations import diagonal, solve
+from ..operations import solve
 from ..shaping import axis_of, moveaxis, ravel, several, shown
 from .products import kron
 
@@ -122,10 +119,6 @@ def solve_sylvester(a: Node, b: Node, q: Node) -> Node:
 # ---------------------------------------------------------------------------- matrices of full rank
 
 
-#: Square of the sine of the angle between a column and those before it, below which it counts as one of their sums.
-DEPENDENT = 1e-13
-
-
 def qr(x: Node, mode: str = "reduced") -> Orthogonal | Node:
     """Return Q with orthonormal columns and the upper triangular R with Q R = x, of full rank.
 
@@ -137,7 +130,7 @@ def qr(x: Node, mode: str = "reduced") -> Orthogonal | Node:
     _matrix(x, "qr")
     m = x.shape[-2]
     square = getitem(x, (..., slice(None, m))) if _is_wide(x) and isinstance(m, int) else x
-    scale, rough, known = _conditioned(to_real(square))
+    scale, rough, known = conditioned(to_real(square))
     second = matrix("cholesky", stack_matmul(swap(rough), rough))
     q = apply("multiply", swap(matrix("solve", second, swap(rough))), known)
     if square is x:
@@ -155,9 +148,7 @@ def pinv(x: Node) -> Node:
     _matrix(x, "pinv")
     if _is_wide(x):
         return swap(pinv(swap(x)))
-    scale, rough, known = _conditioned(to_real(x))
-    inside = matrix("solve", stack_matmul(swap(rough), rough), swap(rough))
-    return apply("multiply", matrix("solve", swap(scale), inside), known)
+    return pseudo_inverse(to_real(x))
 
 
 def _matrix(x: Node, what: str) -> None:
@@ -168,22 +159,6 @@ def _matrix(x: Node, what: str) -> None:
 def _is_wide(x: Node) -> bool:
     m, n = x.shape[-2:]
     return isinstance(m, int) and isinstance(n, int) and m < n
-
-
-def _conditioned(x: Node) -> tuple[Node, Node, Node]:
-    """Return a lower triangular L, x L^-T, whose columns are orthonormal but for rounding, and 1 or nan.
-
-    What follows from the span of the columns is the same for any L, so L is held fixed in derivatives. The last is
-    nan where a column depends on others.
-    """
-    factor = stop_gradient(matrix("cholesky", stack_matmul(swap(x), x)))
-    # a column's part that is orthogonal to those before, against the whole of it
-    squares = reductions.sum(apply("multiply", factor, factor), -1)
-    own = diagonal(factor, 0, -2, -1)
-    apart = where(compare("less", apply("multiply", squares, DEPENDENT), apply("multiply", own, own)), 1.0, 0.0)
-    every = reductions.all(compare("equal", apart, 1.0), -1)  # also of no columns
-    known = where(every, 1.0, nan)
-    return factor, swap(matrix("solve", factor, swap(x))), reshape(known, (*known.shape, 1, 1))
 
 
 # ---------------------------------------------------------------------------- tensors as matrices

@@ -21,6 +21,7 @@ from ....graph import (
     concatenate,
     dependents,
     elementwise,
+    exponential,
     matrix,
     postorder,
     reshape,
@@ -37,7 +38,6 @@ from .. import reductions
 from ..indexing import getitem
 from ..operations import diag, matmul
 from ..shaping import flip, shown
-from .exponential import general_expm
 from .solving import Orthogonal, pinv, qr
 
 #: Part of the largest singular value that the smallest one has at least, where signs tell it from its negative.
@@ -83,6 +83,12 @@ def simple_eigenvalues(x: Node) -> Node:
     return spectral.simple_eigenvalues(to_real(x))
 
 
+def simple_eigenvectors(x: Node) -> Node:
+    """Return the eigenvectors of a symmetric matrix as columns, nan where another eigenvalue equals a column's own."""
+    own = simple_eigenvalues(eigvalsh(x))
+    return apply("multiply", eigh(x).eigenvectors, reshape(own, (*own.shape[:-1], 1, own.shape[-1])))
+
+
 def funm(x: Node, func: Callable[[Node], Node | None]) -> Node:
     """Return f(x) for a symmetric matrix, or a stack of them: f of its eigenvalues, in the basis of its eigenvectors.
 
@@ -94,6 +100,16 @@ def funm(x: Node, func: Callable[[Node], Node | None]) -> Node:
     if formula is None or formula.shape or formula.dtype is BOOL:
         raise ArgumentError("funm with a function that gives no symbolic number; expected one made of its argument")
     return _function_of(formula, x)
+
+
+def funm_differential(x: Node, func: Callable[[Node], Node | None], e: Node) -> Node:
+    """Return the derivative of :func:`funm` of a symmetric matrix in a direction."""
+    return spectral.differential_of(funm(x, func), [to_real(e)])
+
+
+def funm_differential2(x: Node, func: Callable[[Node], Node | None], e: Node, f: Node) -> Node:
+    """Return the terms of :func:`funm`'s second derivative along two directions with these in this order."""
+    return spectral.differential_of(funm(x, func), [to_real(e), to_real(f)])
 
 
 def _function_of(formula: Node, x: Node) -> Node:
@@ -143,7 +159,10 @@ def named_differential(name: str, x: Node, *directions: Node) -> Node:
     """Return the derivative of ``expm``, ``logm`` or ``sqrtm`` of a symmetric matrix along others.
 
     Of second order it is the terms with the directions in this order; the derivative is their sum over both orders.
+    The first derivative of ``expm`` is that of any square matrix.
     """
+    if name == "expm" and len(directions) == 1 and not is_symmetric(x):
+        return exponential(to_real(x), to_real(directions[0]))
     return spectral.differential_of(_named(name, _FUNCTIONS[name], x), directions)
 
 
@@ -155,7 +174,7 @@ def expm(x: Node) -> Node:
     """Return the exponential of a square matrix: of its eigenvalues where it is known to be symmetric."""
     x = to_real(x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not is_symmetric(x):
-        return general_expm(x)
+        return exponential(x)
     return _named("expm", "exp", x)
 
 

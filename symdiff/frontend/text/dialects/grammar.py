@@ -54,6 +54,7 @@ _DECLARATION = re.compile(
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, ".*": 2, "./": 2, "^": 4, ".^": 4}
 _SIGN, _POWER = 3, 4
 _HINTS = {
+    "\\": "write inv(A)*b",
     "@": "the product of matrices is written *",
     "[": "vectors and matrices are letters; this language has no elements",
     "]": "vectors and matrices are letters; this language has no elements",

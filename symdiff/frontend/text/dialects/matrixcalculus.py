@@ -41,6 +41,9 @@ _OTHER_FUNCTIONS = {
     "eye": ", but the identity itself, eye, whose size follows",
     "logistic": "; write sigmoid(x)",
     "norm": "; write norm2(x)",
+    **dict.fromkeys(("normf", "normF", "norm_f", "fro"), "; write sqrt(tr(A'*A))"),
+    "vec": "; write what it is summed by: sum(vec(A).^2) is tr(A'*A)",
+    "ones": "; write vector(1) or matrix(1)",
     "transpose": "; write A'",
     "dot": "; write x'*y",
 }

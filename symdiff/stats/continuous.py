@@ -14,7 +14,7 @@ from ..graph import Node, number
 from ..graph.dump import record_text
 from ..graph.scalars.functions import apply, compare, where
 from ..graph.scalars.logarithms import log1mexp_of_exp
-from .positions import DENSITY, QUANTILES, all_of, log, scaled, standard, unless_nan, within
+from .supports import DENSITY, QUANTILES, all_of, log, scaled, standard, unless_nan, within
 
 __all__ = ["formula"]
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..graph import Node
-from .positions import DENSITY, QUANTILES
+from .supports import DENSITY, QUANTILES
 
 __all__ = ["DISTRIBUTIONS", "Distribution", "named_functions"]
 

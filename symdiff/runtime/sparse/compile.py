@@ -16,7 +16,7 @@ from ..about.origin import Origin
 from ..calls.arguments import Parameter, parameters_of
 from ..calls.positions import ranges_of
 from ..choose import Choice
-from ..kept.formulas import Problem
+from ..kept.lookup import Problem
 from ..kernel import Kernel
 from ..options import Options
 from .kernel import SparseKernel

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..graph import Node, as_node, number
 from ..graph.scalars.functions import apply, compare, where
-from .positions import ABOVE, BELOW, any_of, log, standard, unless_nan
+from .supports import ABOVE, BELOW, any_of, log, standard, unless_nan
 from .table import PROBABILITY, TAILS
 
 __all__ = ["formula"]

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
-from ...densities.positions import QUANTILES
-from ...densities.table import Distribution
-from ...errors import ArgumentError
-from ...graph import Node, inputs_of
-from ...graph.reference.interpret import evaluate
-from ...ground.guard import refuse
-from ..array import Array
-from ..numpy.operands import Operand, as_node, provenance_of
+from ..errors import ArgumentError
+from ..frontend.array import Array
+from ..frontend.numpy.operands import Operand, as_node, provenance_of
+from ..graph import Node, inputs_of
+from ..graph.reference.interpret import evaluate
+from ..ground.guard import refuse
+from .supports import QUANTILES
+from .table import Distribution, named_functions
 
-__all__ = ["density", "signature_of"]
+__all__ = ["density", "named_functions", "signature_of"]
 
 
 def signature_of(row: Distribution, function: str) -> Signature:

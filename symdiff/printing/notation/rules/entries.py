@@ -1,4 +1,4 @@
-"""Matrices of a few entries, each written where it stands, matrices beside transposes, differences of neighbours.
+"""Matrices of a few entries, each written where it stands, and matrices beside transposes.
 
 Matrices by their entries are what sums of products of lists with unit vectors are.
 """
@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from itertools import combinations, permutations
 from typing import TypeAlias
 
-from ...graph.sizes import Shape
-from .factors import split_scalars, turned_over
-from .named_forms import padded, shift_of
-from .reader import Reader, ReadingRules
-from .terms import Term, number, quotient, times
+from ..common_factors import split_scalars, turned_over
+from ..reader import Reader, ReadingRules
+from ..terms import Term, number, quotient, times
 
-#: Rules for derivatives, and for those that are written with diff.
-RULES, DIFFERENCES = ReadingRules(), ReadingRules()
+RULES = ReadingRules()
 #: Most terms of a sum that are compared in pairs.
 _MOST = 16
 
@@ -268,93 +265,3 @@ def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
 def _are_opposite(one: Term, other: Term) -> bool:
     """Tell whether one difference is the other with its terms in each other's place."""
     return one.kind == other.kind == "sum" and one.args == other.args[::-1] and one.data == other.data == (False, True)
-
-
-# ---------------------------------------------------------------------------- differences of neighbours
-
-
-@DIFFERENCES.of("sum")
-def _differences(reader: Reader, term: Term) -> Term | None:
-    """Write x[1:] - x[:-1] as diff(x), and what differences are derived to, x[:-1] - x[1:] with zeros around, too."""
-    if len(term.args) > _MOST:
-        return None
-    for (i, one), (j, other) in combinations(enumerate(term.args), 2):
-        turned = one.kind == other.kind == "pad" and _is_other_way(one.args[0], other.args[0])
-        if one.kind != other.kind or (one.args != other.args and not turned):
-            continue
-        found = _difference(reader, one, other) if (term.data[i] == term.data[j]) is turned else None
-        if found is not None:
-            gap, minus = found
-            parts = list(zip(term.args, term.data, strict=True))
-            rest = [part for k, part in enumerate(parts) if k not in (i, j)]
-            return reader.sum([(gap, minus != term.data[i]), *rest], term.shape)
-    return None
-
-
-@DIFFERENCES.of("sum")
-def _differences_of_identity(reader: Reader, term: Term) -> Term | None:
-    """Write eye(n)[1:].T - eye(n)[:-1].T as diff(eye(n)), the matrix that takes differences, turned over."""
-    if len(term.args) > _MOST or term.ndim != 2:
-        return None
-    rows, columns = term.shape
-    if rows - 1 == columns:
-        n, ahead = rows, -1
-    elif columns - 1 == rows:
-        n, ahead = columns, 1
-    else:
-        return None
-    shifts = [shift_of(arg) for arg in term.args]
-    for (i, one), (j, other) in combinations(enumerate(shifts), 2):
-        if one is None or other is None or term.data[i] == term.data[j] or {one.start, other.start} != {0, ahead}:
-            continue
-        gap = _gap(reader, reader.make("eye", (), (0, 1), (n, n)), (n, n - 1))
-        if ahead == 1:
-            gap = reader.make("transpose", (gap,), None, term.shape)
-        minus = term.data[i if one.start == ahead else j]
-        rest = [part for k, part in enumerate(zip(term.args, term.data, strict=True)) if k not in (i, j)]
-        return reader.sum([(gap, minus), *rest], term.shape)
-    return None
-
-
-def _is_other_way(one: Term, other: Term) -> bool:
-    """Tell whether one of two differences is the negative of the other."""
-    if one.kind != other.kind or one.kind == "array" or one.data != other.data:
-        return False
-    if one.kind in ("columns", "rows"):
-        (same, own), (its, turned) = (term.args[:: 1 if one.kind == "columns" else -1] for term in (one, other))
-        return same is its and _is_other_way(own, turned)
-    return one.kind == "sum" and one.data == (False, True) and one.args == other.args[::-1]
-
-
-def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | None:
-    """Return one - other as differences of neighbours along the last axis, and whether they are subtracted."""
-    if one.kind not in ("index", "pad") or not one.ndim or one.data[:-1] != other.data[:-1]:
-        return None
-    (x,), ahead, behind = one.args, one.data[-1], other.data[-1]
-    if one.kind == "index":
-        whole = all(item == (0, 1, size) for item, size in zip(one.data[:-1], x.shape[:-1], strict=True))
-        parts = [(0, 1, x.shape[-1] - 1), (1, 1, x.shape[-1] - 1)]
-        if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
-            return None
-        return _gap(reader, x, one.shape), ahead == parts[0]
-    (p, q), (r, s) = ahead, behind
-    if any(widths != (0, 0) for widths in one.data[:-1]) or (p - r, q - s) not in ((1, -1), (-1, 1)):
-        return None
-    around = padded(reader, x, x.ndim - 1, (p, s) if p - r == 1 else (r, q))
-    return _gap(reader, around, one.shape), p - r == 1
-
-
-def _gap(reader: Reader, x: Term, shape: Shape) -> Term:
-    """Return differences along the last axis: second ones of first ones, even with zeros put around these."""
-    inside, widths = (x.args[0], x.data) if x.kind == "pad" else (x, None)
-    if inside.kind != "function" or inside.data != "diff":
-        return reader.make("function", (x,), "diff", shape)
-    of, order = inside.args[0], int(inside.args[1].data) if len(inside.args) > 1 else 1
-    if widths is not None:
-        if of.kind != "pad" or any(own != (0, 0) for own in (*widths[:-1], *of.data[:-1])):
-            return reader.make("function", (x,), "diff", shape)
-        (a, b), (p, q) = of.data[-1], widths[-1]
-        if not (isinstance(a, int) and isinstance(b, int) and min(a, b) >= order):
-            return reader.make("function", (x,), "diff", shape)
-        of = padded(reader, of.args[0], of.ndim - 1, (a + p, b + q))
-    return reader.make("function", (of, reader.number(float(order + 1))), "diff", shape)

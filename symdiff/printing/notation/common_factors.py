@@ -155,7 +155,7 @@ def _flat(reader: Reader, term: Term) -> Term | None:
         return None
     numbers = [factor.data for factor in over if factor.kind == "number"]
     total = exact_product(numbers)
-    if len(numbers) > 1 and total is not None:
+    if total is not None and (len(numbers) > 1 or (numbers and over[0].kind != "number")):
         over = [factor for factor in over if factor.kind != "number"]
         over = over if total == 1 and over else [reader.number(total), *over]
     result = reader.product(over, under, term.shape)

@@ -1,4 +1,24 @@
-"""Distributions under the names that SciPy has: ``sd.stats.norm.logpdf(x, loc, scale)`` and so on.
+"""Probability distributions as formulas, under SciPy's names: ``sd.stats.norm.logpdf(x, loc, scale)`` and so on.
+
+Takes
+    where a density is looked at, and its parameters: nodes inside, symbols, numbers or arrays of users
+Gives
+    the log density, a distribution function or a quantile, of the same kind
+Invariants
+    * Parameters broadcast as NumPy's arrays do; ``loc`` and ``scale`` are SciPy's.
+    * Outside of the support a log density is -inf, and its derivatives are 0. Within the support, no intermediate
+      result overflows unless the log density itself does.
+    * At the ends of the support the value is SciPy's, a constant.
+    * Parameters outside of their domain are not checked: the value is what the formula gives.
+Files
+    table         a row a distribution: arguments, functions, where tests draw from
+    supports      what densities share: location and scale, the support with its ends
+    continuous    densities of a number
+    discrete      probabilities of whole numbers
+    multivariate  densities of vectors and matrices
+    calls         functions of symbols and numbers, for users and for formula text
+Add
+    a distribution: its functions in the module that fits, and a row in ``table``
 
 Examples
 --------
@@ -14,11 +34,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .densities.table import DISTRIBUTIONS
-from .densities.table import Distribution as _Distribution
-from .errors import AbsentError
-from .frontend.functions.densities import density as _density
-from .ground.advice import advice as _advice
+from ..errors import AbsentError
+from ..ground.advice import advice as _advice
+from .calls import density as _density
+from .table import DISTRIBUTIONS
+from .table import Distribution as _Distribution
 
 #: Functions of SciPy's distributions that are no formulas, and what to write instead.
 _REFUSED = {

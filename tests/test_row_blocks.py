@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from symdiff.codegen.blocks import Block, Run, cover_row, cover_wanted, load_blocks, split_runs, store_blocks
+from symdiff.codegen.row_blocks import Block, Run, cover_row, cover_wanted, load_blocks, split_runs, store_blocks
 
 
 @pytest.mark.parametrize("size", range(1, 20))

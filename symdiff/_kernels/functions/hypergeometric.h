@@ -1,0 +1,375 @@
+/* Confluent and Gauss's hypergeometric functions of real arguments. No header is included; the compiler's builtins name
+   the functions of libm.
+
+   Series are summed in pairs of doubles, whose second one has what the first one lacks: of terms that cancel, up to
+   sixteen digits may be lost. */
+
+/* r = a + b, exactly */
+static __attribute__((unused)) void sd_pair_of_sum(double a, double b, double *r) {
+  double s = a + b, v = s - a;
+  r[1] = (a - (s - v)) + (b - v);
+  r[0] = s;
+}
+
+/* r = a + b of pairs */
+static __attribute__((unused)) void sd_pair_add(const double *a, const double *b, double *r) {
+  double s[2], t[2];
+  sd_pair_of_sum(a[0], b[0], s);
+  sd_pair_of_sum(a[1], b[1], t);
+  s[1] += t[0];
+  t[0] = s[0] + s[1];
+  s[1] = s[1] - (t[0] - s[0]) + t[1];
+  r[0] = t[0] + s[1];
+  r[1] = s[1] - (r[0] - t[0]);
+}
+
+/* r = a b of pairs */
+static __attribute__((unused)) void sd_pair_mul(const double *a, const double *b, double *r) {
+  double p = a[0] * b[0], e = __builtin_fma(a[0], b[0], -p) + (a[0] * b[1] + a[1] * b[0]);
+  r[0] = p + e;
+  r[1] = e - (r[0] - p);
+}
+
+/* r = a / b of pairs */
+static __attribute__((unused)) void sd_pair_div(const double *a, const double *b, double *r) {
+  double q = a[0] / b[0], rest;
+  rest = (__builtin_fma(-q, b[0], a[0]) + a[1]) - q * b[1];
+  rest /= b[0];
+  r[0] = q + rest;
+  r[1] = rest - (r[0] - q);
+}
+
+/* whether x is 0 or a negative whole number */
+static __attribute__((unused)) int sd_is_pole(double x) { return x <= 0 && x == __builtin_floor(x); }
+
+/* The series of p parameters a, b above and c below, DLMF 16.2.1, at the pair x: the sum and x times its slope, pairs
+   that are to be taken times 2 to the power of the result. Where c is a pole, a or b ends it before. nan where it is
+   too long, or where its terms cancel by more than 16 digits. */
+static __attribute__((unused)) int sd_hyper_sum(int p, const double *a, const double *b, double c, const double *x,
+                                                double *sum, double *turn) {
+  double term[2] = {1, 0}, factor[2], n[2] = {0, 0}, largest = 1;
+  int power = 0;
+  sum[0] = 1;
+  sum[1] = turn[0] = turn[1] = 0;
+  for (double k = 0; k < 30000; k++) {
+    double size, before = __builtin_fabs(term[0]);
+    sd_pair_mul(term, x, term);
+    n[0] = k;
+    if (p > 0) {
+      sd_pair_add(a, n, factor);
+      sd_pair_mul(term, factor, term);
+    }
+    if (p > 1) {
+      sd_pair_add(b, n, factor);
+      sd_pair_mul(term, factor, term);
+    }
+    if (term[0] == 0) {
+      if (largest > 1e16 * __builtin_fabs(sum[0])) break;
+      return power;
+    }
+    sd_pair_of_sum(c, k, factor);
+    sd_pair_div(term, factor, term);
+    sd_pair_add(turn, term, turn);
+    n[0] = k + 1;
+    sd_pair_div(term, n, term);
+    sd_pair_add(sum, term, sum);
+    size = __builtin_fabs(term[0]);
+    largest = size > largest ? size : largest;
+    if (!(size < 1e300)) break;
+    if (size < 1e-19 * __builtin_fabs(sum[0]) && size < 0.8 * before && c + k > 1 && (p < 1 || a[0] + k > 0) &&
+        (p < 2 || b[0] + k > 0)) {
+      if (largest > 1e16 * __builtin_fabs(sum[0])) break;
+      return power;
+    }
+    if (largest > 1e36 * __builtin_fabs(sum[0]) && size < 1e-3 * largest && size < before) break;
+    if (size > 1e200 || __builtin_fabs(sum[0]) > 1e200) {
+      power += 600;
+      largest = __builtin_ldexp(largest, -600);
+      for (int i = 0; i < 2; i++) {
+        term[i] = __builtin_ldexp(term[i], -600);
+        sum[i] = __builtin_ldexp(sum[i], -600);
+        turn[i] = __builtin_ldexp(turn[i], -600);
+      }
+    }
+  }
+  sum[0] = turn[0] = __builtin_nan("");
+  return power;
+}
+
+/* y 2^power exp(x), where its factors may overflow and underflow */
+static __attribute__((unused)) double sd_times_exp(double y, int power, double x) {
+  double n = __builtin_rint(x * 1.44269504088896340736), rest;
+  if (!(__builtin_fabs(x) < 1e6)) return y == 0 || x != x ? y : x < 0 ? y * 0 : y * __builtin_inf();
+  rest = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+  return __builtin_ldexp(y * __builtin_exp(rest), (int)n + power);
+}
+
+/* The confluent function 0F1 of b at x, DLMF 16.2.1: below 0, where it oscillates, from two orders near 1 and by
+   Hankel's expansions, DLMF 10.17.3. */
+static __attribute__((unused)) double sd_hyp0f1(double b, double x) {
+  double pair[2] = {x, 0}, none[2] = {0, 0}, sum[2], turn[2], f[2], order, z, rest;
+  int power, up;
+  if (b != b || x != x) return __builtin_nan("");
+  if (sd_is_pole(b)) return __builtin_inf();
+  if (x == 0) return 1;
+  if (x > -250 || x > -12 * __builtin_fabs(b)) {
+    power = sd_hyper_sum(0, none, none, b, pair, sum, turn);
+    return __builtin_ldexp(sum[0], power);
+  }
+  if (!(__builtin_fabs(b) < 1e5) || x < -1e300) return __builtin_nan("");
+  /* 0F1(b + 1, -z^2 / 4) = gamma(b + 1) (2 / z)^b J_b(z) for b and b + 1 in [0, 2), DLMF 10.16.9 */
+  z = __builtin_sqrt(-x);
+  rest = __builtin_fma(z, z, x) / -(2 * z); /* the root is z + rest */
+  z *= 2;
+  rest *= 2;
+  order = b - __builtin_floor(b);
+  for (int i = 0; i < 2; i++) {
+    double v = order + i, p = 0, q = 0, term = 1, phase, c, s, cosine, sine;
+    for (int k = 1; k < 60; k++) { /* term is a_k(v) / z^k */
+      if (k % 2 == 1) p += (k / 2) % 2 ? -term : term;
+      term *= (4 * v * v - (2. * k - 1) * (2 * k - 1)) / (8 * k * z);
+      if (k % 2 == 1) q += (k / 2) % 2 ? -term : term;
+      if (__builtin_fabs(term) < 1e-18) break;
+    }
+    phase = 1.57079632679489661923 * v + 0.78539816339744830962;
+    c = __builtin_cos(z);
+    s = __builtin_sin(z);
+    cosine = c - s * rest; /* of z + rest */
+    sine = s + c * rest;
+    c = __builtin_cos(phase);
+    s = __builtin_sin(phase);
+    f[i] = p * (cosine * c + sine * s) - q * (sine * c - cosine * s);
+    f[i] *= __builtin_tgamma(v + 1) * __builtin_pow(0.5 * z, -v - 0.5) / 1.77245385090551602730;
+  }
+  /* f are those of b = order + 1, order + 2; up and down by DLMF 10.6.1, and where J falls beyond z, from above */
+  up = (int)__builtin_rint(b - (order + 1));
+  power = 0;
+  if (up > z) {
+    double first[2], value = 0;
+    first[0] = first[1] = 1;
+    for (int i = up + 40 + (int)(8 * __builtin_cbrt(b)); i > 0; i--) {
+      double at = order + 1 + i, next = first[0] + x / at * (first[1] / (at - 1));
+      first[1] = first[0];
+      first[0] = next;
+      if (i == up + 1) {
+        value = next;
+        power = 0;
+      }
+      if (__builtin_fabs(next) < 1e-200) {
+        first[0] = __builtin_ldexp(first[0], 600);
+        first[1] = __builtin_ldexp(first[1], 600);
+        power += 600;
+      }
+    }
+    up = __builtin_fabs(f[1]) > __builtin_fabs(f[0]);
+    return __builtin_ldexp(value * (f[up] / first[up]), power);
+  }
+  for (int i = 0; i < up; i++) {
+    double at = order + 2 + i, next = (f[0] - f[1]) * (at * ((at - 1) / x));
+    f[0] = f[1];
+    f[1] = next;
+    if (__builtin_fabs(f[0]) + __builtin_fabs(f[1]) < 1e-200) {
+      f[0] = __builtin_ldexp(f[0], 600);
+      f[1] = __builtin_ldexp(f[1], 600);
+      power -= 600;
+    }
+  }
+  for (int i = 0; i > up; i--) {
+    double at = order + 1 + i, next = f[0] + x / at * (f[1] / (at - 1));
+    f[1] = f[0];
+    f[0] = next;
+  }
+  return __builtin_ldexp(f[0], power);
+}
+
+/* Kummer's function 1F1 of a, b at x, DLMF 13.2.2: exact at whole negative a, or b - a, by exp(x) and -x below 0, DLMF
+   13.2.39, and far out DLMF 13.7.1. */
+static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
+  double first[2] = {a, 0}, none[2] = {0, 0}, pair[2] = {x, 0}, sum[2], turn[2], gap[2], other[2], far = 0, term = 1;
+  int power, turned = 0;
+  if (a != a || b != b || x != x) return __builtin_nan("");
+  if (sd_is_pole(b) && !(sd_is_pole(a) && a >= b)) return __builtin_inf();
+  if (x == 0 || a == 0) return 1;
+  if (!(__builtin_fabs(a) < 1e300 && __builtin_fabs(b) < 1e300)) return __builtin_nan("");
+  sd_pair_of_sum(b, -a, gap);
+  if (!sd_is_pole(a)) turned = x < -1 || (x > 1 && gap[1] == 0 && sd_is_pole(gap[0]));
+  other[0] = turned ? a : gap[0];
+  other[1] = turned ? 0 : gap[1];
+  if (turned) {
+    first[0] = gap[0];
+    first[1] = gap[1];
+    pair[0] = -x;
+  }
+  if (pair[0] > 50 && !sd_is_pole(first[0])) {
+    double up = 1 - first[0], down = other[0];
+    for (int k = 0; k < 200; k++) {
+      double next = term * ((up + k) * (down + k) / ((k + 1) * pair[0]));
+      far += term;
+      if (__builtin_fabs(next) < 1e-18 * __builtin_fabs(far)) {
+        double ratio = __builtin_tgamma(b) / __builtin_tgamma(first[0]);
+        if (!(__builtin_fabs(b) < 170 && __builtin_fabs(first[0]) < 170)) break;
+        return sd_times_exp(far * ratio * __builtin_pow(pair[0], -other[0]), 0, turned ? 0 : x);
+      }
+      if (!(__builtin_fabs(next) < __builtin_fabs(term))) break;
+      term = next;
+    }
+  }
+  if (!(__builtin_fabs(pair[0]) < 1e5)) return __builtin_nan("");
+  power = sd_hyper_sum(1, first, none, b, pair, sum, turn);
+  return turned ? sd_times_exp(sum[0], power, x) : __builtin_ldexp(sum[0], power);
+}
+
+/* Gauss's function at z = 1 - w for w from 0 to 1/2, of the parameters a, b, which are pairs, and c: from 1/2 on in
+   steps to half of the distance to 1, each by the series of the differential equation, DLMF 15.10.1. Below 1e-18 of
+   it, by the exponents 0 and c - a - b of the equation at 1. To be taken times 2 to the power of the result. */
+static __attribute__((unused)) int sd_hyper_steps(const double *a, const double *b, double c, const double *w,
+                                                  double *value) {
+  double half[2] = {0.5, 0}, one[2] = {1, 0}, f[2], slope[2], here[2] = {0.5, 0}, both[2], excess[2];
+  int power = sd_hyper_sum(2, a, b, c, half, f, slope);
+  value[0] = f[0];
+  if (f[0] != f[0]) return 0;
+  slope[0] *= 2;
+  slope[1] *= 2;
+  sd_pair_add(a, b, both);
+  sd_pair_add(both, one, both); /* a + b + 1 */
+  for (int i = 0; i < 60 && here[0] > w[0]; i++) {
+    double last = w[0] >= 0.5 * here[0], next[2], h[2], z[2], square[2], den[2], lead[2], linear[2], tilt[2];
+    double u[2], v[2], up[2], down[2], n[2] = {0, 0}, sum[2], turn[2], largest;
+    next[0] = last ? w[0] : 0.5 * here[0];
+    next[1] = last ? w[1] : 0.5 * here[1];
+    down[0] = -next[0];
+    down[1] = -next[1];
+    sd_pair_add(here, down, h);
+    down[0] = -here[0];
+    down[1] = -here[1];
+    sd_pair_add(one, down, z);
+    sd_pair_mul(h, h, square);
+    sd_pair_mul(z, here, den);
+    sd_pair_add(z, down, lead); /* 2 z - 1 */
+    sd_pair_mul(both, z, linear);
+    n[0] = -c;
+    sd_pair_add(linear, n, linear); /* (a + b + 1) z - c */
+    u[0] = f[0];
+    u[1] = f[1];
+    sd_pair_mul(slope, h, v);
+    sd_pair_add(u, v, sum);
+    largest = __builtin_fabs(u[0]) + __builtin_fabs(v[0]);
+    turn[0] = v[0]; /* h times the slope */
+    turn[1] = v[1];
+    for (double k = 0; k < 400; k++) {
+      n[0] = k;
+      sd_pair_add(a, n, up);
+      sd_pair_add(b, n, down);
+      sd_pair_mul(up, down, up);
+      sd_pair_mul(up, u, up);
+      sd_pair_mul(up, square, up); /* (k + a) (k + b) h^2 u */
+      sd_pair_mul(lead, n, tilt);
+      sd_pair_add(tilt, linear, tilt);
+      sd_pair_mul(tilt, h, tilt);
+      sd_pair_mul(tilt, v, tilt);
+      n[0] = k + 1;
+      sd_pair_mul(tilt, n, tilt);
+      sd_pair_add(up, tilt, up);
+      sd_pair_mul(den, n, down);
+      sd_pair_div(up, down, up); /* (k + 2) times the next coefficient */
+      u[0] = v[0];
+      u[1] = v[1];
+      sd_pair_add(turn, up, turn);
+      n[0] = k + 2;
+      sd_pair_div(up, n, v);
+      sd_pair_add(sum, v, sum);
+      largest = __builtin_fabs(v[0]) > largest ? __builtin_fabs(v[0]) : largest;
+      if (__builtin_fabs(v[0]) + __builtin_fabs(u[0]) < 1e-20 * __builtin_fabs(sum[0]) && a[0] + k > 0 && b[0] + k > 0 &&
+          c + k > 0)
+        break;
+      if (k == 399) largest = __builtin_inf();
+    }
+    if (!(largest < 1e16 * __builtin_fabs(sum[0]))) {
+      value[0] = __builtin_nan("");
+      return 0;
+    }
+    f[0] = sum[0];
+    f[1] = sum[1];
+    sd_pair_div(turn, h, slope);
+    here[0] = next[0];
+    here[1] = next[1];
+    if (__builtin_fabs(f[0]) > 1e200) {
+      power += 600;
+      for (int j = 0; j < 2; j++) {
+        f[j] = __builtin_ldexp(f[j], -600);
+        slope[j] = __builtin_ldexp(slope[j], -600);
+      }
+    }
+  }
+  value[0] = f[0];
+  if (here[0] > w[0]) { /* a constant and a multiple of w^s */
+    double log_ratio = w[0] == 0 ? -__builtin_inf() : __builtin_log(w[0] / here[0]), s;
+    sd_pair_of_sum(c, 1, excess);
+    both[0] = -both[0];
+    both[1] = -both[1];
+    sd_pair_add(excess, both, excess);
+    s = excess[0];
+    value[0] -= slope[0] * here[0] * (s == 0 ? log_ratio : __builtin_expm1(s * log_ratio) / s);
+  }
+  return power;
+}
+
+/* Gauss's function 2F1 of a, b, c at x up to 1, and of whole negative a or b anywhere: its series near 0, DLMF 15.2.1,
+   DLMF 15.8.1 below -1/2 and for c - a - b < 0, and steps towards 1. */
+static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, double x) {
+  double first[2] = {a, 0}, second[2] = {b, 0}, pair[2] = {x, 0}, w[2], sum[2], turn[2], minus[2], excess, front = 1;
+  int power, ends;
+  if (a != a || b != b || c != c || x != x) return __builtin_nan("");
+  if (a > b) return sd_hyp2f1(b, a, c, x);
+  ends = sd_is_pole(a) || sd_is_pole(b);
+  if (sd_is_pole(c) && !((sd_is_pole(a) && a >= c) || (sd_is_pole(b) && b >= c))) return __builtin_inf();
+  if (x == 0 || a == 0 || b == 0) return 1;
+  if (!(__builtin_fabs(a) < 1e5 && __builtin_fabs(b) < 1e5 && __builtin_fabs(c) < 1e5)) return __builtin_nan("");
+  if (__builtin_fabs(x) <= 0.5 || (ends && (x < 0 || x > 1))) {
+    power = sd_hyper_sum(2, first, second, c, pair, sum, turn);
+    if (sum[0] == sum[0] || !(x < 0) || ends) return __builtin_ldexp(sum[0], power);
+  }
+  if (x > 1) return __builtin_nan("");
+  sd_pair_of_sum(1, -x, w);
+  if (x < 0) { /* (1 - x)^-a times that of a, c - b at x / (x - 1) */
+    if (x == -__builtin_inf()) return a > 0 ? 0 : __builtin_nan("");
+    front = __builtin_pow(w[0], -a) * (1 - a * (w[1] / w[0]));
+    sd_pair_of_sum(c, -b, second);
+    minus[0] = 1;
+    minus[1] = 0;
+    sd_pair_div(minus, w, w);
+    if (w[0] > 0.5) {
+      minus[0] = -x;
+      sd_pair_mul(minus, w, pair);
+      power = sd_hyper_sum(2, first, second, c, pair, sum, turn);
+      return __builtin_ldexp(front * sum[0], power);
+    }
+  } else {
+    sd_pair_of_sum(c, -a, first);
+    sd_pair_of_sum(c, -b, second);
+    minus[0] = -b;
+    minus[1] = 0;
+    sd_pair_add(first, minus, sum);
+    excess = sum[0];
+    if (x == 1) {
+      if (ends) {
+        first[0] = a;
+        second[0] = b;
+        first[1] = second[1] = 0;
+        power = sd_hyper_sum(2, first, second, c, pair, sum, turn);
+        return __builtin_ldexp(sum[0], power);
+      }
+      if (excess <= 0) return __builtin_inf();
+      return __builtin_tgamma(c) / __builtin_tgamma(first[0]) * (__builtin_tgamma(excess) / __builtin_tgamma(second[0]));
+    }
+    if (!ends && (excess < 0 || sd_is_pole(first[0]) || sd_is_pole(second[0]))) { /* DLMF 15.8.1, Euler's */
+      front = __builtin_pow(w[0], excess) * (1 + excess * (w[1] / w[0]));
+    } else {
+      first[0] = a;
+      second[0] = b;
+      first[1] = second[1] = 0;
+    }
+  }
+  power = sd_hyper_steps(first, second, c, w, sum);
+  return __builtin_ldexp(front * sum[0], power);
+}

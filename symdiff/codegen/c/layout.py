@@ -1,0 +1,44 @@
+"""The layout of a unit's arrays, which the printed code knows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...lowering.program import Program
+
+__all__ = ["BatchLayout"]
+
+
+class BatchLayout(NamedTuple):
+    """The layout of a unit's arrays, and whether it sums its results.
+
+    Parameters
+    ----------
+    columns : bool
+        Neighbours in memory are an element's values in consecutive samples; else they are the
+        elements of one sample.
+    single : bool
+        Numbers are float32, and computed with as such.
+    reduce : bool
+        Results are summed over the batch.
+    constant : tuple of bool
+        Inputs of which all samples share one value; () for none.
+    packed : bool
+        Of columns: all distances are known. Samples are neighbours, and the elements of a port of several are vectors
+        that follow each other, of one vector of samples.
+    """
+
+    columns: bool = False
+    single: bool = False
+    reduce: bool = False
+    constant: tuple[bool, ...] = ()
+    packed: bool = False
+
+    def one_sample(self, port: int) -> bool:
+        """Tell whether an input is read from one sample."""
+        return bool(self.constant) and self.constant[port]
+
+    def moved(self, program: Program) -> list[int]:
+        """Return the elements of each port that differs from sample to sample."""
+        inputs = [port.size for p, port in enumerate(program.inputs) if not self.one_sample(p)]
+        return inputs + ([] if self.reduce else [port.size for port in program.outputs])
