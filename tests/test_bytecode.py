@@ -64,7 +64,7 @@ def test_random_formulas(formula: Any, seed: int) -> None:
 
 
 def test_every_operation_has_an_instruction_or_a_function() -> None:
-    t = Tape(("x", (3,)))
+    t = Tape(("x", (max(map(len, SIGNATURES.values())),)))
     x = t.row(0)
     mask = t.op("less", x[0], x[1])
     values = []

@@ -76,7 +76,13 @@ def wide_form(p: ExponentialProduct, shape: Shape) -> Node | None:
 
 
 def _is_scaled(found: Sum) -> bool:
-    """Tell whether all exponents are less a logarithm of the sum of their exponentials."""
+    """Tell whether all exponents are less a logarithm of the sum of their exponentials.
+
+    Behind a barrier it is one that was made here. Then one exponent is enough: others may be parts of coefficients that
+    are too long to be taken apart, and a sum that is scaled again and again never ends.
+    """
+    if any(node is not None and node.is_barrier and _is_scale(node) for e in found.exponents for node in e):
+        return True
     first = found.exponents[0]
     scales = [node for node, c in first.items() if node is not None and c == -1.0 and _is_scale(node)]
     return any(all(e.get(node) == -1.0 for e in found.exponents) for node in scales)
