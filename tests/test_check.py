@@ -300,3 +300,16 @@ def test_matrices_that_are_always_singular_are_told() -> None:
 def test_orders_are_no_numbers_to_move_and_inverses_end(text: str) -> None:
     for seed in range(2):
         assert sd.check(text, seed=seed).ok
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_rounding_alone_is_no_defect(n: int, seed: int) -> None:
+    assert sd.check("det(outer(x, x))", seed=seed, x=n).ok
+    assert sd.check("trace(outer(x, x) - outer(x, x).T)*x[0]", seed=seed, x=n).ok
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_jumps_of_a_gradient_are_no_defect(seed: int) -> None:
+    assert sd.check("mod(x, y)", seed=seed).ok
+    assert sd.check("x*floor(x/y)", seed=seed).ok

@@ -116,7 +116,8 @@ REFERENCE = {
 }
 
 
-QUOTIENTS = {each.name for each in REMAINDERS}
+#: Families of functions whose order is known beforehand.
+ORDERED = {*(each.name for each in REMAINDERS), "dawsn_derivative", "power_remainder", "voigt_real", "voigt_imag"}
 
 
 def reference(name: str) -> Any:
@@ -147,7 +148,7 @@ def applied(name: str) -> Any:
     row = FUNCTIONS[name]
     inputs = tuple(
         constant(row.domain[0][0])  # an order that is known beforehand
-        if i == 0 and name.partition("_of_square")[0] in {*QUOTIENTS, "dawsn_derivative", "power_remainder"}
+        if i == 0 and name.partition("_of_square")[0] in ORDERED
         else variable(f"x{i}", (), BOOL if row.takes is BOOL or (name == "where" and i == 0) else "real")
         for i in range(row.arity)
     )

@@ -183,3 +183,11 @@ def test_slopes_of_logarithms_of_weighted_exponentials_do_not_overflow(text: str
     shift = -far / point["t"] if "t" in point else far
     moved = point["x"] + (np.linalg.solve(point["A"], np.full(3, shift)) if "A" in point else shift)
     np.testing.assert_allclose(kernel(inputs={**point, "x": moved}), near, rtol=1e-9, atol=1e-11)
+
+
+def test_logarithms_of_powers_of_what_is_positive() -> None:
+    kernel = sd.compile("log(a**x)", a=sd.positive(), x=())
+    assert kernel(10.0, 400.0) == pytest.approx(400 * np.log(10.0), rel=1e-15)
+    slopes = [str(sd.gradient("log(a**x)", name, a=sd.positive(), x=())) for name in "ax"]
+    assert slopes == ["x / a", "log(a)"]
+    assert sd.compile("log(a**x)")(-2.0, 2.0) == np.log(4.0)

@@ -262,3 +262,31 @@ def test_powers_of_small_exponents_are_as_written_elsewhere() -> None:
 def test_pseudo_huber_far_out(delta: float, r: float) -> None:
     for by, order in (("d", 0), ("d", 1), ("d", 2), ("r", 1), ("r", 2)):
         agrees("pseudo_huber(d, r)", lambda d, r: d * (mp.hypot(d, r) - d), {"d": delta, "r": r}, by, order)
+
+
+# ---------------------------------------------------------------------------- far out
+
+FAR: list[tuple[str, Callable[..., Any]]] = [
+    ("arctan(exp(x))", lambda x: mp.atan(mp.exp(x))),
+    ("arctan(exp(-2*x))", lambda x: mp.atan(mp.exp(-2 * x))),
+    ("arctan(sinh(x))", lambda x: mp.atan(mp.sinh(x))),
+    ("log(1 + exp(x) + exp(2*x))", lambda x: mp.log1p(mp.exp(x) + mp.exp(2 * x))),
+    ("log(1 + 3*exp(-x) + 2*exp(-2*x))", lambda x: mp.log1p(3 * mp.exp(-x) + 2 * mp.exp(-2 * x))),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), FAR, ids=[text for text, _ in FAR])
+@pytest.mark.parametrize("x", [-400.0, -40.0, -0.3, 2.0, 40.0, 340.0])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_formulas_of_exponentials_far_out(text: str, function: Callable[..., Any], x: float, order: int) -> None:
+    if order == 2 and "log(" in text:
+        return  # the slopes of shares, of which one is 1, are what docs/functions.md lists
+    agrees(text, function, {"x": x}, "x", order)
+
+
+def test_the_slope_of_an_angle_of_an_exponential() -> None:
+    assert str(sd.gradient("arctan(exp(x))", "x")) == "0.5 * sech(x)"
+    assert sd.compile(sd.hessian("arctan(sinh(x))", "x"))(1e4) == 0.0
+    assert sd.compile(sd.hessian("xlogy(x, 2*x) + 0*y", "y", x=(), y=()))(0.0, 1.0) == 0.0
+    twice = sd.compile(sd.hessian("xlogy(x, sum(p)*x)", "p", p=2, x=()))
+    assert (twice(p=np.ones(2), x=0.0) == 0.0).all()

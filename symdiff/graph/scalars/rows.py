@@ -288,8 +288,8 @@ _unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_l
 _row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: _f("part_of")(x, y)),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy, singular=True)
 # x / y, and 0 where both are; x = 0 alone is no exception, since its slope by x is 1/y there too
-_row("part_of", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (POSITIVE, POSITIVE), numpy="", source="1.4.10",
-     expansion=part_of, written=lambda x, y: x / y, singular=True)
+_row("part_of", (lambda x, y, f: 1.0 / y, lambda x, y, f: -_f("part_of")(f, y)), (POSITIVE, POSITIVE), numpy="",
+     source="1.4.10", expansion=part_of, written=lambda x, y: x / y, singular=True)
 _row("xlog1py", (lambda x, y, f: elementwise("log1p", (y,)), lambda x, y, f: _f("part_of")(x, 1.0 + y)),
      (POSITIVE, POSITIVE), numpy="", source="4.7.1", expansion=xlog1py, singular=True)
 _row("xlog_sigmoid", (lambda a, x, f: elementwise("log_sigmoid", (x,)), lambda a, x, f: a * sigmoid(-x)),

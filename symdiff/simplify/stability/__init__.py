@@ -378,10 +378,13 @@ def _log_of_exp(node: Node) -> Node | None:
     return _exp_of(node.args[0])
 
 
-@rule("log", "log(x**n)", "n log |x| (even n), n log(x) (odd n)", "stability")
+@rule("log", "log(x**n), log(s**t), s positive", "n log |x| (even n), n log(x) (odd n), t log(s)", "stability")
 def _log_of_power(node: Node) -> Node | None:
     inside = peel(node.args[0])
     n = scalar_constant(inside.args[1]) if inside.is_power else None
+    if inside.is_power and n is None and is_positive(inside.args[0]):
+        (log,) = stabilize([elementwise("log", inside.args[:1])])
+        return spread(elementwise("multiply", (inside.args[1], log)), node.shape)
     if n is None or n == 0 or not n.is_integer() or inside.args[0].shape != node.shape:
         return None
     x = inside.args[0]

@@ -280,6 +280,18 @@ def _scaled_tail(
     return spread(multiplied([*others, scaled], product.number), node.shape)
 
 
+@rule("lorentzian", "1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2)", "sigmoid(-2 x), sech(x)**2", "stability",
+      inside="exp sinh named")
+def _lorentzian_of_exponential(node: Node) -> Node | None:
+    """Write the slope of ``arctan(exp(x))`` by what exponents are taken into."""
+    inside = peel(node.args[0])
+    if inside.op == "exp":
+        return elementwise("sigmoid", (elementwise("multiply", (constant(-2.0), inside.args[0])),))
+    if inside.op == "sinh":
+        return elementwise("power", (elementwise("sech", inside.args), constant(2.0)))
+    return None
+
+
 @rule("log", "log(x + sqrt(x**2 + 1)), log(x + sqrt(x**2 - 1))", "arcsinh(x), arccosh(x)", "stability",
       inside="add subtract named")
 def _inverse_hyperbolic(node: Node) -> Node | None:

@@ -339,6 +339,8 @@ def log_of_sum(found: Sum, shape: Shape) -> Node | None:
     if _is_scaled(found):
         return None
     wide = wide_sum(found, shape)
+    if isinstance(wide, AroundCosh) and wide.level and found.sign() == 1:
+        wide = Wide(found, shape)  # whose logarithm is no difference of what moves with the level
     total = wide.logarithm()
     return total if wide.positive else total + elementwise("log", (wide.weight(),))
 

@@ -36,7 +36,7 @@ from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
 from .custom_rules import compare_rules
 from .declared import conform
-from .differences import Numbers, Tally, extrapolate
+from .differences import Numbers, Tally, extrapolate, nudged
 from .ends import ends_of, look_at_end, look_far_out
 from .kinks import find_kinks
 from .overflow import find_overflow
@@ -338,21 +338,24 @@ class _Check:
             whole = Tally(f"the Jacobian with respect to {title}")
             adjoint = Tally(f"forward with reverse mode by {title}")
             pulled = np.array([ways.reverse(point, seed) for seed in seeds])
+            near = list(nudged(point, self.inputs))
             jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
             for row in rows:
                 charge(100 * ways.size + 2 * ways.size * len(seeds))
                 slope, error = extrapolate(partial(ways.moved, point, row))
                 pushed = ways.forward(point, row)
-                forward.add(pushed, slope, error)
+                forward.add(pushed, slope, error, [partial(ways.forward, other, row) for other in near])
                 if jacobian is not None:
-                    whole.add(jacobian @ row, slope, error)
+                    whole.add(jacobian @ row, slope, error, [partial(_pushed, ways, row, other) for other in near])
                 # an element without weight counts for nothing, even where it has no difference
                 with np.errstate(invalid="ignore"):
                     weighted = np.where(seeds, seeds * slope, 0.0).sum(axis=1)
                     doubt = np.where(seeds, np.abs(seeds) * error, 0.0).sum(axis=1)
                     both = np.where(seeds, seeds * pushed, 0.0).sum(axis=1)
-                reverse.add(pulled @ row, weighted, doubt)
-                adjoint.add(pulled @ row, both, np.zeros_like(both))
+                pulls = [partial(_pulled, ways, seeds, row, other) for other in near]
+                reverse.add(pulled @ row, weighted, doubt, pulls)
+                pushes = [partial(_pushed_less, ways, seeds, row, both, pulled @ row, other) for other in near]
+                adjoint.add(pulled @ row, both, np.zeros_like(both), [*pulls, *pushes])
             for tally in (forward, reverse, whole):
                 if not at_kink:
                     self._settle(tally, "with differences")
@@ -386,6 +389,21 @@ class _Check:
             self._find("derivative", f"{tally.title}: {message}", wrong=True)
         if tally.unsettled:
             self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
+
+
+def _pushed(ways: Ways, row: Numbers, point: Mapping[str, Numbers]) -> Numbers:
+    return ways.jacobian(point) @ row
+
+
+def _pulled(ways: Ways, seeds: Numbers, row: Numbers, point: Mapping[str, Numbers]) -> Numbers:
+    return np.array([ways.reverse(point, seed) for seed in seeds]) @ row
+
+
+def _pushed_less(
+    ways: Ways, seeds: Numbers, row: Numbers, both: Numbers, pulled: Numbers, point: Mapping[str, Numbers]
+) -> Numbers:
+    total: Numbers = np.where(seeds, seeds * ways.forward(point, row), 0.0).sum(axis=1)
+    return total - both + pulled
 
 
 def _title(w: Node) -> str:

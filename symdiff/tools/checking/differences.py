@@ -8,17 +8,24 @@ what it is worth.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from ...graph import REAL, Node
+from .declared import conform
 
 Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
 
 STEPS = 16
 #: How far a number may be from differences, beside their own error.
 RELATIVE = 1e-6
+#: How far, in multiples of what rounding the point changes.
+_NOISE = 100.0
+#: By how much the point is moved for that.
+_ROUNDED = 2.0**-49
 
 
 def extrapolate(value: Callable[[Numbers], Numbers], first: float = 0.125) -> tuple[Numbers, Numbers]:
@@ -68,6 +75,18 @@ def extrapolate(value: Callable[[Numbers], Numbers], first: float = 0.125) -> tu
     return best, error
 
 
+def nudged(point: Mapping[str, Numbers], inputs: Mapping[str, Node]) -> Iterator[dict[str, Numbers]]:
+    """Give a few points that differ from one by rounding."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        yield {
+            name: a
+            if name not in inputs or inputs[name].dtype is not REAL
+            else conform(inputs[name].assumptions, a * (1.0 + _ROUNDED * rng.normal(size=a.shape)))
+            for name, a in point.items()
+        }
+
+
 class Tally:
     """Counts how many numbers agree with differences, and remembers the worst that does not.
 
@@ -84,8 +103,14 @@ class Tally:
         self.example = ""
         self._gap = 0.0
 
-    def add(self, got: Numbers, slope: Numbers, error: Numbers) -> None:
-        """Compare numbers with differences that have an estimated error."""
+    def add(
+        self, got: Numbers, slope: Numbers, error: Numbers, near: Sequence[Callable[[], Numbers]] = ()
+    ) -> None:
+        """Compare numbers with differences that have an estimated error.
+
+        ``near`` gives the numbers at points that differ by rounding: what changes there is noise, as in the
+        determinant of a matrix of rank one.
+        """
         with np.errstate(all="ignore"):
             scale = np.maximum(np.abs(slope), np.abs(got))
             scale = np.where(np.isfinite(scale), scale, np.abs(slope))
@@ -94,6 +119,9 @@ class Tally:
             gap = np.abs(got - slope)
             relative = np.where(np.isfinite(gap), gap / np.where(scale > 0, scale, 1.0), np.inf)
             wrong = settled & ~(gap <= RELATIVE * scale + 10 * error)
+            for there in near if wrong.any() else ():
+                noise = wrong & (gap <= _NOISE * np.abs(there() - got))
+                wrong, relative = wrong & ~noise, np.where(noise, 0.0, relative)
         self.compared += int(settled.sum())
         self.unsettled += int((~settled).sum())
         self.wrong += int(wrong.sum())

@@ -20,7 +20,7 @@ from ...frontend.symbols import array
 from ...graph import Node, postorder
 from ...graph.sizes import Shape
 from .custom_rules import move
-from .differences import Numbers, Tally, extrapolate
+from .differences import Numbers, Tally, extrapolate, nudged
 from .ways import charge, fresh
 
 __all__ = ["compare_second"]
@@ -29,6 +29,10 @@ __all__ = ["compare_second"]
 _PAIRS = 3
 #: Up to this share of a difference its doubt may be for it to count; a gradient may have kinks near by.
 _SETTLED = 1e-5
+#: Differences of a gradient that is noise are so many times as large, at the shortest steps.
+_LOST = 1e5
+#: A longest step that goes over few jumps.
+_CLOSER = 2.0**-11
 
 
 def compare_second(
@@ -87,13 +91,26 @@ def compare_second(
         for _ in range(_PAIRS):
             one, other = kernel(inputs={**point, **drawn})
             values = {**point, **drawn}
-            change, error = extrapolate(partial(_at_steps, sloping, values, str(step.node.name)))
-            if np.isfinite(change).all() and (error <= _SETTLED * np.abs(change) + 1e-12).all():
-                moved.add(np.atleast_1d(one), change, error)
-            tally.add(np.atleast_1d(one), np.atleast_1d(other), np.atleast_1d(1e-9 * np.abs(one)))
+            name = str(step.node.name)
+            change, error = extrapolate(at_steps := partial(_at_steps, sloping, values, name))
+            again = [partial(_product, kernel, {**near, **drawn}) for near in nudged(point, inputs)]
+            points = point, *nudged(point, inputs)
+            here, *there = (_at_steps(sloping, {**at, **drawn}, name, np.zeros(1)) for at in points)
+            with np.errstate(invalid="ignore"):
+                noise = max(float(np.abs(other - here).max()) for other in there)
+            settled = (error <= _SETTLED * np.abs(change) + 1e-12).all() and (np.abs(change) >= _LOST * noise).all()
+            if np.isfinite(change).all() and settled:
+                closer, doubt = extrapolate(at_steps, _CLOSER)  # long steps go over jumps of the gradient
+                if (np.abs(closer - change) <= 1e-3 * np.abs(change) + 10 * (error + doubt)).all():
+                    moved.add(np.atleast_1d(one), change, error, again)
+            tally.add(np.atleast_1d(one), np.atleast_1d(other), np.atleast_1d(1e-9 * np.abs(one)), again)
             drawn.update({name: rng.normal(size=drawn[name].shape) for name in names})
     except (NotDifferentiableError, LimitError, SingularMatrixError):
         return
+
+
+def _product(kernel: Callable[..., Any], values: Mapping[str, Numbers]) -> Numbers:
+    return np.atleast_1d(kernel(inputs=values)[0])
 
 
 def _at_steps(kernel: Callable[..., Any], values: Mapping[str, Numbers], name: str, steps: Numbers) -> Numbers:
