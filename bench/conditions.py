@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import mpmath
 import numpy as np
@@ -257,7 +257,7 @@ def sweep(
     b, c = (g.normal(size=(len(stack), *shape)).astype(DTYPES[dtype]) for shape in ((n,), (n, n)))
     inputs, asked = formulas(n)
     kernels = {
-        (backend, name): sd.compile(f, inputs, batch=inputs, backend=backend)  # type: ignore[call-overload]
+        (backend, name): sd.compile(f, inputs, batch=inputs, backend=cast(Any, backend))
         for backend in backends
         for name, f in asked.items()
     }
@@ -299,7 +299,7 @@ def singular(n: int, dtype: str, backends: Sequence[str], count: int, seed: int)
     det = sd.det(A)
     asked = {"det": det, "gradient of det": sd.gradient(det, A), "Hessian of det": sd.hessian(det, A)}
     kernels = {
-        (backend, name): sd.compile(f, [A], batch=[A], backend=backend)  # type: ignore[call-overload]
+        (backend, name): sd.compile(f, [A], batch=[A], backend=cast(Any, backend))
         for backend in backends
         for name, f in asked.items()
     }

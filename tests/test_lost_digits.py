@@ -266,7 +266,7 @@ def test_pseudo_huber_far_out(delta: float, r: float) -> None:
 
 # ---------------------------------------------------------------------------- far out
 
-FAR: list[tuple[str, Callable[..., Any]]] = [
+EXPONENTIALS: list[tuple[str, Callable[..., Any]]] = [
     ("arctan(exp(x))", lambda x: mp.atan(mp.exp(x))),
     ("arctan(exp(-2*x))", lambda x: mp.atan(mp.exp(-2 * x))),
     ("arctan(sinh(x))", lambda x: mp.atan(mp.sinh(x))),
@@ -275,7 +275,7 @@ FAR: list[tuple[str, Callable[..., Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "function"), FAR, ids=[text for text, _ in FAR])
+@pytest.mark.parametrize(("text", "function"), EXPONENTIALS, ids=[text for text, _ in EXPONENTIALS])
 @pytest.mark.parametrize("x", [-400.0, -40.0, -0.3, 2.0, 40.0, 340.0])
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_formulas_of_exponentials_far_out(text: str, function: Callable[..., Any], x: float, order: int) -> None:
