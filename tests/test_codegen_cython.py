@@ -176,7 +176,8 @@ def test_an_exported_module_lives_without_symdiff(tmp_path: Path) -> None:
 
 
 def source_of(**options: Any) -> str:
-    return sd.compile("exp(x) * y", x=3, y=(), backend="numpy", **options).source("cython")
+    kernel: sd.Kernel = sd.compile("exp(x) * y", x=3, y=(), backend="numpy", **options)
+    return kernel.source("cython")
 
 
 @pytest.mark.usefixtures("quickly")

@@ -16,15 +16,15 @@ def chain(seed: int, count: int, starts: list[Any]) -> Any:
     draw, values = random.Random(seed), list(starts)
     for _ in range(count):
         a, b = values[-1], draw.choice(values)
-        made = {
+        made: dict[str, Any] = {
             "+": lambda a, b: a + b,
             "*": lambda a, b: a * b,
             "-": lambda a, b: a - b,
             "s": lambda a, b: np.sin(a),
             "d": lambda a, b: a / (1.5 + b * b),
             "e": lambda a, b: np.exp(-a * a),
-        }[draw.choice("+*-sde")]
-        values.append(made(a, b))
+        }
+        values.append(made[draw.choice("+*-sde")](a, b))
     return values[-1]
 
 

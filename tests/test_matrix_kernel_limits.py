@@ -8,9 +8,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from test_conditioning import FAMILIES, SINGULAR, error, exact, rounded
+from test_conditioning import SINGULAR, error, rounded
 from test_matrix_kernels import DTYPES, KERNELS, LANES, WIDEST, definite, everything, same, well_conditioned
 
+from bench.conditions import FAMILIES, exact
 from symdiff._kernels.matrix.batches import MOST, Matrices
 
 

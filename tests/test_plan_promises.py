@@ -35,7 +35,8 @@ MASKS = [MASKED, MASKED_TWICE, MASKED_HESSIAN, MASKED_PRODUCT]
 
 
 def compiled(formula: tuple[str, dict[str, Any]], **options: Any) -> sd.Kernel:
-    return sd.compile(formula[0], shapes=formula[1], **{"backend": "interpreter", **options})
+    kernel: sd.Kernel = sd.compile(formula[0], shapes=formula[1], **{"backend": "interpreter", **options})
+    return kernel
 
 
 def numbers(kernel: sd.Kernel, pattern: tuple[bool, ...], count: int) -> list[Array]:

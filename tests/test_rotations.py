@@ -212,7 +212,7 @@ def test_random_products_within_linear_operations_of_rows(seed: int) -> None:
         lambda k: (k * h + t * h),  # not linear in one over the length, and left as they are
         lambda k: k[::-1] * h,
     ][rng.integers(10)]
-    factor = [np.sin, np.sinh, np.tan, np.arctan][rng.integers(4)]
+    factor: Any = [np.sin, np.sinh, np.tan, np.arctan][rng.integers(4)]
     kernel = sd.compile(linear(k) * factor(t), [u, h], backend="numpy")
     rows, beside = rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
     rows[2] *= 1e-9

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from symdiff.sparse.arrays import shapes_of
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
+from symdiff.sparse.scipy_arrays import shapes_of
 
 RNG = np.random.default_rng(3)
 

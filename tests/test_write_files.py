@@ -56,7 +56,8 @@ def test_a_table_has_several_results_side_by_side(tmp_path: Path) -> None:
     write_arrays(path, arrays)
     assert path.read_text().splitlines()[:2] == ["f,g[0],g[1]", "0,0,0.33333333333333331"]
     np.testing.assert_array_equal(np.loadtxt(path, delimiter=",", skiprows=1), np.column_stack([*arrays.values()]))
-    write_arrays(path, {"f": np.float64(2.0), "g": np.float64(3.0)})
+    numbers: dict[str, Any] = {"f": np.float64(2.0), "g": np.float64(3.0)}
+    write_arrays(path, numbers)
     assert path.read_text() == "f,g\n2,3\n"
     with pytest.raises(DataError, match="f has 3 rows, g has 2 rows; expected as many, or a name"):
         write_arrays(path, {"f": np.ones(3), "g": np.ones(2)})
