@@ -72,7 +72,7 @@ SEEN = [
             f'{ARRAY}"',
             f'symdiff.frontend.outputs.display.FormulaTuple[{ARRAY}]"',
             f'tuple[{ARRAY}, {ARRAY}]"',
-            "symdiff._typed.TypedKernel[",
+            "symdiff.runtime.typed.TypedKernel[",
             'str"',
             *2 * [NUMBERS],
             f"dict[str, {NUMBERS}",
