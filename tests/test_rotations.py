@@ -200,7 +200,7 @@ def test_random_products_within_linear_operations_of_rows(seed: int) -> None:
     u, h = sd.matrix("u", "n", 3), sd.matrix("h", "n", 3)
     t = list(ROW_ANGLES.values())[rng.integers(3)](u)
     k = u / t
-    linear = [
+    linear: Any = [
         lambda k: np.cross(k, h),
         lambda k: k[:, ::-1] * h,
         lambda k: k[:, [0, 2, 2]] - 2 * k,
