@@ -13,8 +13,8 @@
    neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
    are neighbours and si[p] is the distance from element to element. A port of one element has the
    distance from sample to sample in both (an item's size, or 0 for a number that all samples share).
-   A packed unit is one of columns that knows its distances: samples are neighbours, and the elements of a port of
-   several are vectors that follow each other, of one vector of samples. */
+   A packed unit is one of columns whose strides are constants of its code: consecutive samples are adjacent, and a port
+   of several elements holds one vector of samples for each element, one after the other. */
 typedef long (*sd_kernel)(long begin, long end, const char *const *in, const long *si, char *const *out,
                           const long *so, void *w, void *const *fn, long *which);
 

@@ -24,8 +24,8 @@ class BatchLayout(NamedTuple):
     constant : tuple of bool
         Inputs of which all samples share one value; () for none.
     packed : bool
-        Of columns: all distances are known. Samples are neighbours, and the elements of a port of several are vectors
-        that follow each other, of one vector of samples.
+        Columns whose strides are known when the code is printed: consecutive samples are adjacent, and a port of
+        several elements holds one vector of samples for each element, one after the other.
     """
 
     columns: bool = False

@@ -48,15 +48,8 @@ class InterpreterRunner(ProgramRunner):
 
     def source(self) -> str:
         """Return the C text of the usual unit, which says what the interpreter does."""
-        usual = self.usual
         native = NativeRunner(
-            self.program,
-            reduce=usual.reduce,
-            columns=usual.columns,
-            packed=usual.packed,
-            constant=self.constant,
-            accuracy=self.accuracy,
-            now=False,
+            self.program, **self.usual.layout(), constant=self.constant, accuracy=self.accuracy, now=False
         )
         return native.source()
 

@@ -87,9 +87,7 @@ class TieredRunner(ProgramRunner):
         if self._interpreter is None:
             self._interpreter = InterpreterRunner(
                 self.program,
-                reduce=self.usual.reduce,
-                columns=self.usual.columns,
-                packed=self.usual.packed,
+                **self.usual.layout(),
                 constant=self.constant,
                 accuracy=self.accuracy,
                 brief=compiler_in_sight(),

@@ -43,6 +43,18 @@ class Variant(NamedTuple):
     single: bool = False
     packed: bool = False
 
+    def layout(self) -> UsualLayout:
+        """Return the options of a runner whose usual unit this is; those of float32 are made when they are wanted."""
+        return {"reduce": self.reduce, "columns": self.columns, "packed": self.packed}
+
+
+class UsualLayout(TypedDict):
+    """The part of :class:`UnitOptions` that tells the usual unit."""
+
+    reduce: bool
+    columns: bool
+    packed: bool
+
 
 def cost(program: Program) -> int:
     """Estimate what one sample takes, in additions."""
@@ -269,5 +281,4 @@ def _restore(
     accuracy: str,
     limit: float,
 ) -> ProgramRunner:
-    options = {"reduce": usual.reduce, "columns": usual.columns, "packed": usual.packed}
-    return kind(program, **options, constant=constant, accuracy=accuracy, build_limit=limit)
+    return kind(program, **usual.layout(), constant=constant, accuracy=accuracy, build_limit=limit)

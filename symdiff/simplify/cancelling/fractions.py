@@ -82,10 +82,10 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
 
 
 def _may_cancel(parts: list[PowerProduct], below: Node, height: int, most: int) -> bool:
-    """Tell whether so many terms of a numerator may cancel that it is worth multiplying out: few sums of fractions are.
+    """Tell whether enough terms of a numerator may cancel for multiplying out to pay; in most sums they do not.
 
-    A number stands for a product of powers, as a hash does: equal products have equal numbers, so no fewer terms are
-    left of the products themselves.
+    Products of powers are compared by a hash. Equal products have equal hashes, so at least as many terms are left as
+    are counted here.
     """
     left: dict[int, float] = {}
     for part in parts:
@@ -112,7 +112,7 @@ def _may_cancel(parts: list[PowerProduct], below: Node, height: int, most: int) 
 
 @noted
 def _numbered(node: Node) -> list[tuple[int, float]] | None:
-    """Return, for each term of a sum, a number for its product of powers and what that is multiplied by."""
+    """Return the hash of each term's product of powers, and the number that it is multiplied by."""
     terms = terms_in(node)
     if terms is None:
         return None

@@ -78,8 +78,8 @@ def wide_form(p: ExponentialProduct, shape: Shape) -> Node | None:
 def _is_scaled(found: Sum) -> bool:
     """Tell whether all exponents are less a logarithm of the sum of their exponentials.
 
-    Behind a barrier it is one that was made here. Then one exponent is enough: others may be parts of coefficients that
-    are too long to be taken apart, and a sum that is scaled again and again never ends.
+    A logarithm behind a barrier is one that :class:`Wide` made. One exponent with it is enough: coefficients that are
+    too long to be taken apart hide theirs, and such a sum would be scaled again without end.
     """
     if any(node is not None and node.is_barrier and _is_scale(node) for e in found.exponents for node in e):
         return True

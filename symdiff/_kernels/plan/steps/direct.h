@@ -213,7 +213,8 @@ typedef struct {
   const char *in[2][SD_FEW_PORTS];
   char *out[2][SD_FEW_PORTS];
   long si[SD_FEW_PORTS], so[SD_FEW_PORTS];
-  int moved, written, moves[SD_FEW_PORTS], writes[SD_FEW_PORTS]; /* inputs that move or are copied; outputs that are */
+  /* Ports with work in every turn: inputs that move or are copied into columns, outputs that are copied out of them. */
+  int moved, written, moves[SD_FEW_PORTS], writes[SD_FEW_PORTS];
   char *memory, *work;
 } sd_tight;
 
