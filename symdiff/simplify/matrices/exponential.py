@@ -1,8 +1,8 @@
 """The exponential of any square matrix, by scaling, Padé's approximant of degree 13, and squaring (Higham 2005).
 
-How often is squared depends on the numbers: a loop goes over the most, and squares as often as the norm asks for. The
-derivative in a direction is that of the approximant and of the squarings, which agrees with that of the exponential as
-they do (Al-Mohy and Higham 2009, section 4).
+The number of squarings depends on the norm: a loop runs for the largest number, and squares in as many of its turns as
+the norm needs. The derivative in a direction is that of the approximant and of the squarings. It is as accurate as they
+are (Al-Mohy and Higham 2009, section 4).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ...graph import (
 from ...graph.primitives import Body
 from ...graph.scalars.functions import apply, compare, where
 
-#: Norm up to which the approximant is exact to double precision, and how often is squared at most.
+#: Norm up to which the approximant is exact to double precision, and the largest number of squarings.
 THETA, SQUARINGS = 5.371920351148152, 12
 #: Coefficients of the numerator, the constant one first.
 PADE = (
@@ -107,7 +107,7 @@ def _approximant(x: _Moving) -> _Moving:
 
 
 def _squared(x: _Moving, times: Node) -> Node:
-    """Square matrices so many times, a number for each of a stack, and return them, or their change."""
+    """Square each matrix of a stack its own number of times, and return the results, or their change."""
     carried = placeholder(("matrix",), x.value.shape)
     held = placeholder(("times",), times.shape)
     again = reshape(compare("less", broadcast_to(step_number(), times.shape), held), (*times.shape, 1, 1))
