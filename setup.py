@@ -57,6 +57,7 @@ kernels = [
         "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system"],
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],
+        "system.scopes": [],
         "system.unique": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")

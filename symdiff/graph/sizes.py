@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+from .._kernels.system.scopes import Bound
 from ..errors import LimitError, ShapeError, SymbolError
 from ..ground.budget import spend
 from ..ground.limits import Limits
@@ -303,26 +303,26 @@ LEAST = 16
 class Least:
     """What symbolic sizes are taken to be at least, and whether an answer of :func:`sign` counted on it."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, outer: Least | None) -> None:
         self.number = number
+        self.outer = outer
         self.counted = False
+
+    def count(self) -> None:
+        """Note it here, and in every block around this one."""
+        least: Least | None = self
+        while least is not None:
+            least.counted = True
+            least = least.outer
 
 
 _least: ContextVar[Least | None] = ContextVar("least", default=None)
 
 
-@contextmanager
-def sizes_from(least: int | None = None) -> Iterator[None]:
+def sizes_from(least: int | None = None) -> Bound[Least]:
     """Let :func:`sign` take each symbolic size as at least such a number, or as before; see :func:`least_size`."""
     outer = _least.get()
-    own = Least(least or (LEAST if outer is None else outer.number))
-    token = _least.set(own)
-    try:
-        yield
-    finally:
-        _least.reset(token)
-        if outer is not None and own.counted:
-            outer.counted = True
+    return Bound(_least, Least(least or (LEAST if outer is None else outer.number), outer))
 
 
 def least_size() -> int:
@@ -344,7 +344,7 @@ def sign(size: Dim) -> int:
         least = _least.get()
         found = _sign_from(size, LEAST if least is None else least.number)
         if found and least is not None:
-            least.counted = True
+            least.count()
     return found
 
 

@@ -5,7 +5,7 @@ Takes
 Gives
     bounds and the account of work, names, the guard of public functions, the format of pickles, traces
 Invariants
-    * Nothing but :mod:`symdiff.errors` is imported from the rest of the package.
+    * Nothing but :mod:`symdiff.errors` and compiled code is imported from the rest of the package.
     * An error that reaches a user is symdiff's own, and a file appears whole or not at all.
     * Tracing that is off costs less than a microsecond a stage.
 Files

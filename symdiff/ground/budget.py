@@ -12,12 +12,12 @@ call within a call charges the outer one. Without an account, as for symbols, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
+from .._kernels.system.scopes import Bound
 from ..errors import ArgumentError, LimitError
 from .limits import BUDGETS, LIMITS, Budget, Limits
 
@@ -131,7 +131,7 @@ def read_budget(given: object) -> Budget | None:
     return BUDGETS[given]
 
 
-class Opened:
+class Opened(Bound[Account | None]):
     """Count the work of a block against a budget; within another budget, that one goes on.
 
     Parameters
@@ -151,30 +151,21 @@ class Opened:
 
     def __init__(self, given: object) -> None:
         budget = read_budget(given)
-        self.account = None if budget is None or current() is not None else Account(budget)
+        account = None if budget is None or current() is not None else Account(budget)
+        super().__init__(_current, account, account is not None)
 
-    def __enter__(self) -> None:
-        if self.account is not None:
-            self.token = _current.set(self.account)
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self.account is None:
-            return
-        _current.reset(self.token)
-        if self.account.budget.name == "strict" and isinstance(error, RecursionError | MemoryError):
+    def left(self, error: BaseException | None) -> None:
+        """Turn what a text from strangers made fail into an error of its own."""
+        strict = self.value is not None and self.value.budget.name == "strict"
+        if strict and isinstance(error, RecursionError | MemoryError):
             raise LimitError(
                 f"the formula is too large or too deep ({type(error).__name__}); take a smaller one"
             ) from None
 
 
-@contextmanager
-def uncounted() -> Iterator[None]:
+def uncounted() -> Bound[None]:
     """Charge nothing meanwhile: for what looks at a formula and changes nothing."""
-    token = _current.set(None)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return Bound(_current, None)
 
 
 def _holds_text(formula: object) -> bool:

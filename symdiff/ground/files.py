@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
+from .._kernels.system.scopes import Removed
 from ..errors import DataError
 
 __all__ = ["check_writable", "replace_file", "write_folder"]
@@ -51,11 +52,9 @@ def replace_file(path: Path, fill: Callable[[IO[bytes]], None]) -> int:
     target = path.resolve()
     unfinished = _beside(target)
     try:
-        try:
+        with Removed([unfinished]):
             size = _write(unfinished, fill)
             unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
     return size
@@ -81,7 +80,8 @@ def write_folder(folder: Path, texts: Mapping[str, str]) -> list[Path]:
         If something is in the way or cannot be written; what was there stays as it was.
     """
     made: list[Path] = []
-    unfinished: dict[Path, Path] = {}
+    parts: list[Path] = []
+    targets = [folder / name for name in texts]
     try:
         for part in (folder, *folder.parents):
             if part.exists() and not part.is_dir():
@@ -89,29 +89,23 @@ def write_folder(folder: Path, texts: Mapping[str, str]) -> list[Path]:
         for name in texts:
             if (folder / name).is_dir():
                 raise DataError(f"{folder / name} is a folder, where a file is to be written; write to another folder")
-        try:
+        with Removed(parts, made):
             for part in reversed([folder, *folder.parents]):
                 if not part.exists():
                     part.mkdir()
                     made.append(part)
-            for name, text in texts.items():
-                target = folder / name
-                unfinished[target] = _beside(target)
-                _write(unfinished[target], lambda stream, text=text: _put(stream, text))  # type: ignore[misc]
-            for target, written in unfinished.items():
+            for target, text in zip(targets, texts.values(), strict=True):
+                parts.append(_beside(target))
+                _write(parts[-1], lambda stream, text=text: _put(stream, text))  # type: ignore[misc]
+            for target, written in zip(targets, parts, strict=True):
                 written.replace(target)
             made.clear()
-        finally:
-            for written in unfinished.values():
-                written.unlink(missing_ok=True)
-            for part in reversed(made):
-                part.rmdir()
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         words = error.strerror if isinstance(error, OSError) else None
         raise DataError(f"{str(folder)!r:.200} cannot be written: {words or error}") from error
-    return list(unfinished)
+    return targets
 
 
 def _beside(target: Path) -> Path:

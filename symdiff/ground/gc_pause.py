@@ -7,43 +7,20 @@ the time of every pass over 10⁵ nodes. Reference counting goes on as ever.
 
 from __future__ import annotations
 
-import gc
-import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
-P = ParamSpec("P")
+from .._kernels.system.scopes import pausing
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-
-class _Pause:
-    """Which calls want the collector paused, and whether it was on before the first."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.calls: set[object] = set()
-        self.was_enabled = False
-
-    def begin(self, call: object) -> None:
-        with self.lock:
-            if not self.calls:
-                self.was_enabled = gc.isenabled()
-            self.calls.add(call)
-            gc.disable()
-
-    def end(self, call: object) -> None:
-        """End the pause of a call, which an interruption may have kept from beginning."""
-        with self.lock:
-            self.calls.discard(call)
-            if not self.calls and self.was_enabled:
-                gc.enable()
-
-
-_pause = _Pause()
 _notes: ContextVar[dict[Any, Any] | None] = ContextVar("symdiff_notes", default=None)
+
+#: A decorator: the function runs with the collector paused. Calls may nest, in several threads.
+paused = pausing(_notes)
 
 
 def notes() -> dict[Any, Any]:
@@ -65,25 +42,5 @@ def noted(function: Callable[[*Ts], T]) -> Callable[[*Ts], T]:
             known[args] = function(*args)
         found: T = known[args]
         return found
-
-    return run
-
-
-def paused(function: Callable[P, T]) -> Callable[P, T]:
-    """Run ``function`` with the collector paused; calls may nest, in several threads."""
-
-    @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        call = object()
-        outermost = _notes.get() is None
-        try:
-            if outermost:
-                _notes.set({})
-            _pause.begin(call)
-            return function(*args, **kwargs)
-        finally:
-            _pause.end(call)
-            if outermost:
-                _notes.set(None)
 
     return run

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
+
+from .._kernels.system.scopes import Bound
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -73,7 +75,7 @@ def _time(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms"
 
 
-class reported:  # noqa: N801 (it is used as a function is)
+class reported(Bound[_Report | None]):  # noqa: N801 (it is used as a function is)
     """Tell how far the block is.
 
     Parameters
@@ -83,23 +85,14 @@ class reported:  # noqa: N801 (it is used as a function is)
         How many there are, about.
     """
 
-    __slots__ = ("report", "stages", "token", "wanted")
-
     def __init__(self, wanted: bool, stages: int) -> None:
-        self.wanted = wanted
-        self.stages = stages
-        self.report: _Report | None = None
-        self.token: Token[_Report | None]
+        report = _Report(stages) if wanted and _current.get() is None else None
+        super().__init__(_current, report, report is not None)
 
-    def __enter__(self) -> None:
-        if self.wanted and _current.get() is None:
-            self.report = _Report(self.stages)
-            self.token = _current.set(self.report)
-
-    def __exit__(self, *error: object) -> None:
-        if self.report is not None:
-            _current.reset(self.token)
-            self.report.close()
+    def left(self, error: BaseException | None) -> None:
+        """Say what all of it took."""
+        if self.value is not None:
+            self.value.close()
 
 
 def begin(stage: str) -> None:

@@ -17,8 +17,8 @@ from ..errors import InternalError
 #: Name of a module or folder directly below the package, and what it does.
 STAGES = (
     ("errors", "every error that symdiff raises on purpose"),
-    ("ground", "limits, the budget of one call, files, the guard of public functions"),
     ("_kernels", "compiled ahead of time: calls, plans, interpreter, loader, special functions"),
+    ("ground", "limits, the budget of one call, files, the guard of public functions"),
     ("graph", "the array IR: nodes, sizes, scalar functions, deltas, reference interpreter"),
     ("simplify", "graph to graph: rewrites for short formulas and for stable ones"),
     ("printing", "graph to what people read: text, Unicode, LaTeX"),

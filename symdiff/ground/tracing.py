@@ -15,11 +15,12 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import IO
 
+from .._kernels.system.scopes import Bound
 from ..errors import DataError
 from .files import replace_file
 
@@ -109,7 +110,7 @@ def _title(formula: object) -> str:
     return str(node.payload) if node.is_named else repr(node)[1:-1]
 
 
-class traced:  # noqa: N801 (it is used as a function is)
+class traced(Bound["_Trace | None"]):  # noqa: N801 (it is used as a function is)
     """Write what is recorded meanwhile to a subfolder of its own, if the environment asks for that.
 
     Parameters
@@ -125,31 +126,20 @@ class traced:  # noqa: N801 (it is used as a function is)
         If files cannot be written there.
     """
 
-    __slots__ = ("formula", "token", "trace", "verb")
-
     def __init__(self, verb: str, formula: object) -> None:
-        self.verb = verb
-        self.formula = formula
-        self.trace: _Trace | None = None
-        self.token: Token[_Trace | None]
-
-    def __enter__(self) -> None:
         place = os.environ.get(VARIABLE)
-        if not place or _current.get() is not None:
-            return
-        title = _title(self.formula)
-        trace = _Trace(place, f"{self.verb} {title}")
-        trace.write("call.txt", [f"{self.verb}:", self.formula if isinstance(self.formula, str) else title])
-        self.token = _current.set(trace)
-        self.trace = trace
+        trace = None
+        if place and _current.get() is None:
+            title = _title(formula)
+            trace = _Trace(place, f"{verb} {title}")
+            trace.write("call.txt", [f"{verb}:", formula if isinstance(formula, str) else title])
+        super().__init__(_current, trace, trace is not None)
 
-    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
-        if self.trace is None:
-            return
-        _current.reset(self.token)
-        if error is not None:
+    def left(self, error: BaseException | None) -> None:
+        """Write which error there was."""
+        if self.value is not None and error is not None:
             with suppress(DataError):  # the error itself may be that nothing can be written
-                self.trace.write("error.txt", f"{type(error).__name__}: {error}")
+                self.value.write("error.txt", f"{type(error).__name__}: {error}")
 
 
 def is_traced() -> bool:

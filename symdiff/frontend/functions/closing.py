@@ -6,10 +6,10 @@ sees all that it depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 
+from ..._kernels.system.scopes import Bound
 from ...errors import ArgumentError, LimitError
 from ...graph import Node, dependents, inputs_of, placeholder, postorder
 from ...graph.primitives import Placeholder
@@ -62,17 +62,12 @@ class Own:
 scopes: ContextVar[tuple[Scope, ...]] = ContextVar("scopes", default=())
 
 
-@contextmanager
-def entered(name: str, endless: Callable[[str], LimitError]) -> Iterator[Scope]:
-    """Open the scope of one call; ``endless`` makes the error of a function that calls itself."""
-    scope, outer = Scope(name), scopes.get()
+def entered(name: str, endless: Callable[[str], LimitError]) -> Bound[tuple[Scope, ...]]:
+    """Open the scope of one call, the last of those it gives; ``endless`` is the error of what calls itself."""
+    outer = scopes.get()
     if len(outer) >= DEPTH_LIMIT:
         raise endless(f"over {DEPTH_LIMIT} deep, which is the limit")
-    token = scopes.set((*outer, scope))
-    try:
-        yield scope
-    finally:
-        scopes.reset(token)
+    return Bound(scopes, (*outer, Scope(name)))
 
 
 def captured_by(roots: Sequence[Node], own: Sequence[Node]) -> list[Node]:

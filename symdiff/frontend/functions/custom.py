@@ -167,7 +167,7 @@ class _Author:
             if outer.in_rule and (self, nodes) in outer.made:
                 return Array(outer.made[self, nodes], provenance_of(*args, outer.made[self, nodes]))
         try:
-            with entered(self.name, self._endless) as scope:
+            with entered(self.name, self._endless) as (*_, scope):
                 node = self._write(scope, nodes)
         except RecursionError:
             raise self._endless("deeper than Python's limit of recursion") from None

@@ -246,7 +246,7 @@ class _Run:
         self, step: Callable[[Any, list[Array], Array], tuple[Any, list[Any]]], operands: tuple[Any, ...]
     ) -> tuple[Any, Iterator[Array]]:
         """Call the step on symbols, and make the node: what is carried last, and what all steps wrote."""
-        with entered(self.name, self._endless) as scope:
+        with entered(self.name, self._endless) as (*_, scope):
             carried = [scope.stand_in(f"what is carried ({k + 1})", x.shape, "real") for k, x in enumerate(self.starts)]
             read = [scope.stand_in(f"a row ({k + 1})", x.shape[1:], "real") for k, x in enumerate(self.rows)]
             number = scope.stand_in("the number of the step", (), "real")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
 
+from ..._kernels.system.scopes import Bound
 from ...errors import UnsupportedError
 from ...graph import Item, Node
 from ...graph.primitives import ADJUGATES, DELTAS, ITERATED
@@ -124,14 +124,9 @@ class Check(NamedTuple):
 _inner: ContextVar[int] = ContextVar("inner", default=INNER)
 
 
-@contextmanager
-def inner_axes(most: int) -> Iterator[None]:
+def inner_axes(most: int) -> Bound[int]:
     """Let an element have axes of at most so many positions to itself, while a formula is planned."""
-    token = _inner.set(most)
-    try:
-        yield
-    finally:
-        _inner.reset(token)
+    return Bound(_inner, most)
 
 
 def inner_limit() -> int:

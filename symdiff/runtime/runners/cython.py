@@ -24,6 +24,7 @@ from ..toolchain import cache
 from ..toolchain.build import Compiler, failure, find_compiler, run
 from ..toolchain.folders import build_folder
 from ..toolchain.load import RoomError, load_bytes
+from ..toolchain.processes import uninterrupted
 
 __all__ = ["FLAGS", "CythonRunner"]
 
@@ -111,7 +112,7 @@ def _module(text: str) -> tuple[ModuleType, bool]:
     if kept is not None:
         with contextlib.suppress(BuildError):
             return _imported.setdefault(key, load_bytes(kept, _import)), False
-    contents = _build(text, compiler)
+    contents = uninterrupted(lambda: _build(text, compiler))
     module = _imported.setdefault(key, load_bytes(contents, _import))
     if folder is not None:
         cache.publish(folder, key, contents)

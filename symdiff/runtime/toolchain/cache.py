@@ -20,6 +20,7 @@ import stat
 import warnings
 from pathlib import Path
 
+from ..._kernels.system.scopes import Removed
 from .folders import hold
 
 __all__ = ["cache_folder", "clear", "entries", "lookup", "obstacle", "publish", "trusted_folder", "usable_folder"]
@@ -146,17 +147,14 @@ def publish(folder: Path, key: str, library: bytes) -> bool:
     """Keep ``library`` under ``key``; tell whether that was possible (no: a full or read-only disk)."""
     contents = _digest(key, library) + library
     unfinished = folder / f"{_UNFINISHED}{os.urandom(16).hex()}"
-    try:  # an interrupt may come as soon as the file is there
-        with open(unfinished, "xb", opener=_open_own) as stream:
+    try:
+        with Removed([unfinished]), open(unfinished, "xb", opener=_open_own) as stream:
             hold(stream.fileno())  # tells other processes that this is no remainder
             stream.write(contents)
             stream.flush()
             os.replace(unfinished, folder / f"{key}{_SUFFIX}")
     except OSError:
         return False
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
     _bound(folder, key, len(contents))
     return True
 

@@ -30,6 +30,7 @@ from typing import TypeVar
 from ..._kernels.loader import Code, loaded
 from ...errors import BuildError
 from .folders import build_folder
+from .processes import uninterrupted
 
 __all__ = ["Code", "RoomError", "keep", "load_bytes", "load_code", "require_room", "use"]
 
@@ -175,6 +176,13 @@ def _is_cut_short(contents: bytes) -> bool:
     return max(ends) > len(contents)
 
 
+def _load_file(contents: bytes, load: Callable[[str], T]) -> T:
+    with build_folder() as folder:
+        path = folder / "kernel.so"
+        path.write_bytes(contents)
+        return load(str(path))
+
+
 def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
     """Load a library from bytes, by a function that takes a path.
 
@@ -199,9 +207,6 @@ def load_bytes(contents: bytes, load: Callable[[str], T]) -> T:
                 spelling = "".join("./" if bit == "1" else "/" for bit in f"{next(_numbers):b}")
                 return load(f"/proc/self/fd/{spelling}{handle}")
     try:
-        with build_folder() as folder:
-            path = folder / "kernel.so"
-            path.write_bytes(contents)
-            return load(str(path))
+        return uninterrupted(lambda: _load_file(contents, load))
     except (OSError, ImportError) as error:
         raise BuildError(f"the built library cannot be loaded: {error}") from error
