@@ -74,6 +74,7 @@ passes = [
         (
             quick,
             (
+                "ground.gc_pause",
                 "graph.nodes",
                 "graph.traversal",
                 "graph.scalars.arithmetic",

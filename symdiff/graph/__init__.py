@@ -48,6 +48,7 @@ Add
 from __future__ import annotations
 
 from .._kernels.system.unique import mark as mark_settled
+from .._kernels.system.unique import mark_tried
 from .contractions import (
     broadcast_to,
     contract,
@@ -164,6 +165,7 @@ __all__ = [
     "label_sizes",
     "line_along",
     "mark_settled",
+    "mark_tried",
     "matmul",
     "matrix",
     "normalize",

@@ -10,18 +10,22 @@ walk that there is nothing to do. A bit does not tell which operation it is, or 
 
 from __future__ import annotations
 
-from .._kernels.system.unique import assign_bits
+from typing import Any
+
+from .._kernels.system.unique import assign_bits, assign_exceptions
 from .primitives import FALLIBLE, SELECTING, Declared, Placeholder
 
 __all__ = [
     "BRANCHING",
     "CHOICE",
+    "CONTRACTED",
     "DECLARED",
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
     "INLINED",
     "INVERSE",
+    "LOGARITHM",
     "OF_SQUARE",
     "PREDICATES",
     "QUOTIENT",
@@ -79,7 +83,7 @@ BRANCHING = 8
 EXPONENTIAL = 16
 #: Functions that vanish at 0, or do so less the beginning of their series.
 VANISHING = 32
-#: What divides by an argument, or may.
+#: What divides by an argument, or may; powers by 0 and whole numbers above do not.
 INVERSE = 64
 #: Functions that a scalar program has no operation for.
 EXPANDED = 128
@@ -95,6 +99,10 @@ SPECTRUM = 2048
 SHARES = 4096
 #: Functions divided by their argument, such as sin(x) / x, and their derivatives.
 QUOTIENT = 8192
+#: Logarithms, of one number or of a product of two.
+LOGARITHM = 16384
+#: Products that may be summed along axes.
+CONTRACTED = 32768
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -130,6 +138,8 @@ _OPERATIONS = {
     OF_SQUARE: _OF_SQUARES,
     QUOTIENT: [f"{name}_remainder_1" for name, orders in _ORDERS.items() if 1 in orders],
     SPECTRUM: ["eigvalsh"],
+    LOGARITHM: ["log", "log1p", "log_product", "log_quotient"],
+    CONTRACTED: ["contract"],
 }
 
 
@@ -137,6 +147,15 @@ _noted: dict[str, int] = {}
 for _kind, _names in _OPERATIONS.items():
     _noted.update((op, _noted.get(op, 0) | _kind) for op in _names)
 assign_bits(_noted)
+
+
+def _of_power(args: tuple[Any, ...]) -> int:
+    exponent = args[1]
+    whole = exponent.is_constant and exponent.shape == () and exponent.value >= 0 and exponent.value % 1 == 0
+    return INVERSE if whole else 0
+
+
+assign_exceptions({"power": _of_power})
 assign_bits({Declared: DECLARED, Placeholder: DECLARED})
 
 

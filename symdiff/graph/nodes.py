@@ -38,9 +38,9 @@ class Node(Unique):
     dtype : {"real", "bool", "int"}
     below : int
         Kinds of its operation and of those it is computed from; see :mod:`symdiff.graph.kinds`.
-    settled : int
-        What simplification knows of the node, which is no part of what it is; see
-        :mod:`symdiff.simplify.rewriter`.
+    settled, tried : int
+        What simplification knows of the node and all below it, and of the node alone, which is no part of
+        what it is; see :mod:`symdiff.simplify.rewriter`.
 
     Notes
     -----

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, TypeVar
 
 from .._kernels.system.scopes import pausing
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
+A = TypeVar("A")
 
 _notes: ContextVar[dict[Any, Any] | None] = ContextVar("symdiff_notes", default=None)
+_MISSING = object()
 
 #: A decorator: the function runs with the collector paused. Calls may nest, in several threads.
 paused = pausing(_notes)
@@ -32,15 +33,20 @@ def notes() -> dict[Any, Any]:
     return {} if found is None else found
 
 
-def noted(function: Callable[[*Ts], T]) -> Callable[[*Ts], T]:
-    """Have a function of nodes note what it finds: a part of many terms is asked for in each of them."""
+def noted(function: Callable[[A], T]) -> Callable[[A], T]:
+    """Have a function of a node note what it finds: a part of many terms is asked for in each of them."""
 
     @wraps(function)
-    def run(*args: *Ts) -> T:
-        known = notes().setdefault(function, {})
-        if args not in known:
-            known[args] = function(*args)
-        found: T = known[args]
-        return found
+    def run(node: A) -> T:
+        found = _notes.get()
+        if found is None:
+            return function(node)
+        known = found.get(function)
+        if known is None:
+            known = found[function] = {}
+        result = known.get(node, _MISSING)
+        if result is _MISSING:
+            result = known[node] = function(node)
+        return result  # type: ignore[no-any-return]
 
     return run

@@ -13,7 +13,7 @@ from functools import cache
 from threading import local
 from typing import NamedTuple, TypeAlias
 
-from ..graph import Node, broadcast_to, elementwise, mark_settled, postorder, rebuild, with_results
+from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, with_results
 from ..graph.kinds import DECLARED
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
@@ -69,7 +69,8 @@ _ORDINARY = 8
 #: How far below what a rule gave there may be nodes that it made.
 _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
-#: the level at which no rule fits it or anything below it.
+#: the level at which no rule fits it or anything below it, and with that at which none fits the node itself: a later
+#: pass tries no rule again.
 STABILITY, PLAIN, READING, DERIVED, VALUES = 1, 2, 3, 4, 5
 _KINDS = {
     STABILITY: ("stability", "form"),
@@ -92,7 +93,7 @@ def rule(
     def register(rewrite: Rewrite) -> Rewrite:
         name, within = rewrite.__name__.strip("_"), frozenset(inside.split())
         RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within, tuple(below)))
-        _tables.cache_clear()
+        _rules.cache_clear()
         return rewrite
 
     return register
@@ -143,11 +144,39 @@ def _fitting(rows: Sequence[Rule], args: Sequence[str], below: int) -> list[Rule
     ]
 
 
+class _Rules:
+    """The rules of a pass, less those of which it is known that they do not fit a node.
+
+    Parameters
+    ----------
+    rows : sequence of Rule
+    level : int
+        What is noted of a node that none of the rules fits; 0 where nothing is.
+    """
+
+    def __init__(self, rows: Sequence[Rule], level: int) -> None:
+        self.level = level
+        self._rest = [self._without(rows, _KINDS.get(own, ())) for own in range(VALUES + 1)]
+        self.scalars, self.arrays = self._rest[0]
+
+    @staticmethod
+    def _without(rows: Sequence[Rule], kinds: Sequence[str]) -> tuple[_Table, _Table]:
+        """Return rules for scalars and for arrays, but for some kinds."""
+        left = [row for row in rows if row.kind not in kinds]
+        return _Table([row for row in left if row.kind != "arrays"]), _Table(left)
+
+    def fitting(self, node: Node) -> Sequence[Rule]:
+        """Return the rules that may fit a node, in the order of the table."""
+        settled, tried = node.settled, node.tried
+        rest = self._rest[tried if tried > settled else settled]
+        return (rest[1] if node.shape else rest[0]).fitting(node)
+
+
 @cache
-def _tables(*kinds: str) -> tuple[_Table, _Table]:
-    """Return the rules of some kinds: for scalars, and for arrays."""
-    rules = [row for row in RULES if row.kind in kinds]
-    return _Table([row for row in rules if row.kind != "arrays"]), _Table(rules)
+def _rules(level: int, stability: bool = True, mark: bool = True) -> _Rules:
+    """Return the rules of a level."""
+    kinds = [kind for kind in _KINDS[level] if stability or kind != "stability"]
+    return _Rules([row for row in RULES if row.kind in kinds], level if mark and stability else 0)
 
 
 @paused
@@ -227,8 +256,7 @@ def _run(
     that a later pass looks only at what an earlier one made and has not looked at. A single pass notes
     there what has changed alone.
     """
-    kinds = _KINDS[level] if stability else tuple(kind for kind in _KINDS[level] if kind != "stability")
-    tables = scalars, arrays = _tables(*kinds)
+    rules = _rules(level, stability, mark)
     spend(len(todo))
     several = level in _REPEATED
     mark = mark and stability
@@ -240,12 +268,12 @@ def _run(
             if result.is_recurrence:
                 results = _simplified_body(result.payload.body.results, level, rewrites, stability, mark)
                 result = with_results(result, result.args, results)
-            if result.op in (arrays if result.shape else scalars).rows:
-                found = _settle(result, tables, rewrites)
+            if result.op in (rules.arrays if result.shape else rules.scalars).rows:
+                found = _settle(result, rules, rewrites)
                 if found is not result:
                     result = found
                     if mark and not several:
-                        _mark_made(result, level, tables)
+                        _mark_made(result, rules)
             if mark and result.settled < level:
                 for arg in result.args:
                     if arg.settled < level:
@@ -271,32 +299,34 @@ def _simplified_body(
     return current
 
 
-def _mark_made(node: Node, level: int, tables: tuple[_Table, _Table], depth: int = _MADE) -> None:
+def _mark_made(node: Node, rules: _Rules, depth: int = _MADE) -> None:
     """Mark the arguments that a rule made and that no rule fits.
 
     Without a mark, a node keeps all above it from being marked, and the next pass would look at all of them again.
     """
+    level = rules.level
     for arg in node.args:
         if arg.settled < level and not arg.is_recurrence:
             if depth:
-                _mark_made(arg, level, tables, depth - 1)
+                _mark_made(arg, rules, depth - 1)
             for part in arg.args:
                 if part.settled < level:
                     break
             else:
-                if _settle(arg, tables, None) is arg:
+                if _settle(arg, rules, None) is arg:
                     mark_settled(arg, level)
 
 
-def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | None) -> Node:
+def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
     """Apply rules to one node until none fits, or until one undoes what others did."""
     seen: set[Node] = set()
+    left_alone = _nested.left_alone
     for turn in range(_TURNS):
         if turn > _ORDINARY:
             if node in seen:
                 break
             seen.add(node)
-        for row in tables[1 if node.shape else 0].fitting(node):
+        for row in rules.fitting(node):
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)
@@ -309,15 +339,19 @@ def _settle(node: Node, tables: tuple[_Table, _Table], rewrites: list[str] | Non
                 node = found
                 break
         else:
+            # a rule that was given a node as it was might fit at another time
+            if node.tried < rules.level and left_alone == _nested.left_alone:
+                mark_tried(node, rules.level)
             break
     return node
 
 
 class _Nested(local):
-    """The nodes that rules of this thread are settling, one within the other."""
+    """The nodes that rules of this thread are settling, one within the other, and how often one was left alone."""
 
     def __init__(self) -> None:
         self.nodes: set[Node] = set()
+        self.left_alone = 0
 
 
 _nested = _Nested()
@@ -330,10 +364,11 @@ def settle(node: Node) -> Node:
     """
     nodes = _nested.nodes
     if node in nodes:
+        _nested.left_alone += 1
         return node
     nodes.add(node)
     try:
-        return _settle(node, _tables(*_KINDS[PLAIN]), None)
+        return _settle(node, _rules(PLAIN), None)
     finally:
         nodes.discard(node)
 

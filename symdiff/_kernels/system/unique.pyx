@@ -68,7 +68,7 @@ cdef class Unique:
         The description; ``args`` are such objects themselves.
     below : int
         The bits of its operation and of all that it is computed from.
-    settled : int
+    settled, tried : int
         What one may note of it besides.
     """
 
@@ -79,6 +79,7 @@ cdef class Unique:
     cdef uint32_t met
     cdef uint16_t below
     cdef uint8_t settled
+    cdef uint8_t tried
     #: The number of its operation among those that predicates are about, 0 for any other.
     cdef uint8_t number
 
@@ -94,6 +95,8 @@ cdef size_t taken = 0
 cdef uint64_t version = 0
 cdef PyObject *gone = <PyObject *>&slots
 cdef dict bits = {}
+#: Functions of the arguments of an operation that give bits of it which do not hold with these.
+cdef dict exceptions = {}
 #: Numbers of operations, and for each predicate which numbers it is true of.
 cdef dict numbers = {}
 cdef uint8_t passes[SD_PREDICATES][256]
@@ -191,7 +194,7 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
     cdef Py_hash_t key = _mixed(PyObject_Hash(op), PyObject_Hash(shape))
-    cdef uint16_t below = 0
+    cdef uint16_t below = 0, own
     cdef bint is_tracked = False
     cdef Unique found, fresh
     cdef size_t at
@@ -208,7 +211,10 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
         found = args[i]
         below |= found.below
         is_tracked = is_tracked or PyObject_GC_IsTracked(<PyObject *>found)
-    below |= <uint16_t>bits.get(op, 0)
+    own = <uint16_t>bits.get(op, 0)
+    if own and op in exceptions:
+        own &= ~<uint16_t>exceptions[op](args)
+    below |= own
     if PyTuple_GET_SIZE(args) == 0:
         below |= <uint16_t>bits.get(type(payload), 0)
     if 3 * (taken + 1) >= 2 * (mask + 1):
@@ -235,8 +241,13 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
 
 
 def mark(Unique one, int level):
-    """Note a number below 256 beside an object."""
+    """Note a number below 256 beside an object, as ``settled``."""
     one.settled = level
+
+
+def mark_tried(Unique one, int level):
+    """Note a number below 256 beside an object, as ``tried``."""
+    one.tried = level
 
 
 cdef struct Step:
@@ -344,6 +355,11 @@ def assign_bits(dict known):
     bits.update(known)
 
 
+def assign_exceptions(dict known):
+    """Assign to operations functions of the arguments that give the bits which do not hold of it with these."""
+    exceptions.update(known)
+
+
 cdef object _passes(object one, void *passing):
     return (<uint8_t *>passing)[(<Unique>one).number] != 0
 
@@ -401,6 +417,7 @@ cdef int _show_fields() except -1:
     one.shape = None
     sd_show(<PyTypeObject *>Unique, 5, "settled", <char *>&one.settled - start, 1)
     sd_show(<PyTypeObject *>Unique, 6, "below", <char *>&one.below - start, 2)
+    sd_show(<PyTypeObject *>Unique, 7, "tried", <char *>&one.tried - start, 1)
     return 0
 
 

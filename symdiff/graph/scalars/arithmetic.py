@@ -115,6 +115,7 @@ def factors_of(
     most: int | None = None,
     *,
     steps: int | None = None,
+    powers: float = 0.0,
     enter: Callable[[Node, float], bool] | None = None,
     look: Callable[[Node], Node] | None = None,
 ) -> Factors:
@@ -128,9 +129,11 @@ def factors_of(
         How many factors there may be; products that would make more are factors.
     steps : int, optional
         How many nodes are looked at. There is more to a product that has more, whatever they are.
+    powers : float
+        The largest whole number, with either sign, powers by which are decomposed.
     enter : callable, optional
         Takes a part and the power it stands in, tells whether it is decomposed. By default, products, quotients and
-        signs are; powers by a number and square roots are where it says so.
+        signs are, and ``powers``; other powers by a number and square roots are where it says so.
     look : callable, optional
         What to see in place of a part: what stands behind its name, say.
 
@@ -153,7 +156,13 @@ def factors_of(
             part = look(part)
         count += 1
         op = part.op
-        inside = op in PRODUCTS if enter is None else enter(part, power)
+        if enter is not None:
+            inside = enter(part, power)
+        elif op == "power" and powers:
+            exponent = scalar_constant(part.args[1])
+            inside = exponent is not None and 0.0 < abs(exponent) <= powers and exponent.is_integer()
+        else:
+            inside = op in PRODUCTS
         long = steps is not None and count > steps
         if inside and most is not None and op in ("multiply", "divide"):
             long = long or len(found) + len(todo) + 2 > most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...graph import Node, axes_of, constant, contract, elementwise, extent, postorder, substitute
+from ...graph.kinds import CONTRACTED
 from ...graph.scalars.arithmetic import SUMS, terms_of
 from ...graph.sizes import product
 from ..rewriter import make, rule, spread
@@ -12,7 +13,7 @@ from .parts import DEPTH, TERMS, factors_in, scalars_of, total_of, without_scala
 
 
 @rule("add subtract", "z - mean(z), z = x - mean(x)", "z", "reading",
-      inside="contract divide multiply negative reshape")
+      inside="contract divide multiply negative reshape", below=(CONTRACTED,))
 def _mean_of_deviations(node: Node) -> Node | None:
     """Leave the mean of deviations out where the deviations, and its scalars, are factors of another term."""
     if not any(_is_sum(arg) or arg.op in SUMS for arg in node.args):

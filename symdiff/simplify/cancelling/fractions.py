@@ -7,11 +7,11 @@ The derivative of ``v s / (K + s)`` is ``v / (K + s) - v s / (K + s)**2``. On on
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, product_of, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, terms_of, without_numbers
 from ...ground.gc_pause import noted
 from ..rewriter import make, rule, spread
 from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
@@ -21,6 +21,8 @@ from .parts import TERMS, total_of
 _LOOKED = 8
 #: The most terms that a product of sums is multiplied out to.
 _OPENED = 32
+#: Of the terms that are added up, so much may be left where they cancel.
+_ROUNDING = 1e-13
 
 
 #: The terms of denominators.
@@ -56,21 +58,23 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
 
     Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``.
     """
-    for below in dict.fromkeys(base for part in parts for base, n in part.powers.items() if n < 0 and base.op in SUMS):
+    divisors = dict.fromkeys(base for part in parts for base, n in part.powers.items() if n < 0 and base.op in SUMS)
+    opened = _opened(parts) if divisors else []
+    for below in divisors:
         bottom = terms_in(below)
         height = max(-part.powers.get(below, 0) for part in parts)
         if bottom is None or height > HIGHEST:
             continue
         most = min(len(bottom), len(parts) - 1)
-        if not _may_cancel(parts, below, height, most):
+        if not _may_cancel(opened, below, height, most):
             continue
         top: list[PowerProduct] = []
         for part in parts:
             rest = {base: n for base, n in part.powers.items() if base is not below}
-            opened = _multiplied_out(PowerProduct(part.number, rest), [bottom] * (part.powers.get(below, 0) + height))
-            if opened is None:
+            terms = _multiplied_out(PowerProduct(part.number, rest), [bottom] * (part.powers.get(below, 0) + height))
+            if terms is None:
                 break
-            top += opened
+            top += terms
         else:
             left = like(top)
             if left and len(left) <= most:
@@ -81,33 +85,70 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
     return None
 
 
-def _may_cancel(parts: list[PowerProduct], below: Node, height: int, most: int) -> bool:
+class _Opened(NamedTuple):
+    """A term of a numerator: a number, the hash of its factors, sums among these, and factors of no other term."""
+
+    number: float
+    powers: dict[Node, int]
+    key: int
+    sums: list[list[tuple[int, float]]]
+    alone: list[Node]
+
+
+def _opened(parts: list[PowerProduct]) -> list[_Opened]:
+    """Return the terms of a sum with the sums that are their factors apart."""
+    found = []
+    uses: dict[Node, int] = {}
+    for part in parts:
+        sums: list[list[tuple[int, float]]] = []
+        own, key = [], 0
+        bases = set(part.powers)
+        for base, n in part.powers.items():
+            inside = _numbered(base) if n > 0 and base.op in SUMS else None
+            if inside is None:
+                key += n * hash((base,))
+                own.append(base)
+            else:
+                sums += [inside] * n
+                bases |= _bases_in(base)
+        for base in bases:
+            uses[base] = uses.get(base, 0) + 1
+        found.append(_Opened(part.number, part.powers, key, sums, own))
+    return [each._replace(alone=[base for base in each.alone if uses[base] == 1]) for each in found]
+
+
+def _may_cancel(parts: list[_Opened], below: Node, height: int, most: int) -> bool:
     """Tell whether enough terms of a numerator may cancel for multiplying out to pay; in most sums they do not.
 
-    Products of powers are compared by a hash. Equal products have equal hashes, so at least as many terms are left as
-    are counted here.
+    Products of powers are compared by a hash, and numbers up to their rounding: as many terms are left at least as are
+    counted here.
     """
+    bottom, bases, key = _numbered(below) or [], _bases_in(below), hash((below,))
+    apart = 0
+    for _, powers, _, sums, alone in parts:
+        if any(base not in bases and base is not below for base in alone):
+            times = height + min(powers.get(below, 0), 0)
+            lone = 1 if not times and not sums else len(bottom) if not sums and times == 1 else 2
+            apart += lone if times or len(sums) != 1 else len(sums[0])  # a product of sums has two terms at least
+    if apart > most:
+        return False
     left: dict[int, float] = {}
-    for part in parts:
-        sums, own = [_numbered(below) or []] * (part.powers.get(below, 0) + height), 0
-        for base, n in part.powers.items():
-            inside = _numbered(base) if n > 0 and base is not below and base.op in SUMS else None
-            if inside is not None:
-                sums += [inside] * n
-            elif base is not below:
-                own += n * hash((base,))
-        total = {own: part.number}
-        for terms in sums:
+    size: dict[int, float] = {}
+    for number, powers, own, sums, _ in parts:
+        n = min(powers.get(below, 0), 0)
+        total = {own - n * key: number}
+        for terms in [*sums, *[bottom] * (height + n)]:
             if len(total) * len(terms) > _OPENED:
                 return False
             product: dict[int, float] = {}
-            for key, number in total.items():
+            for one, factor in total.items():
                 for other, c in terms:
-                    product[key + other] = product.get(key + other, 0.0) + product_of(number, c)
-            total = {key: number for key, number in product.items() if number}
-        for key, number in total.items():
-            left[key] = left.get(key, 0.0) + number
-    return sum(1 for number in left.values() if number) <= most
+                    product[one + other] = product.get(one + other, 0.0) + factor * c
+            total = product
+        for one, factor in total.items():
+            left[one] = left.get(one, 0.0) + factor
+            size[one] = size.get(one, 0.0) + abs(factor)
+    return sum(1 for one, factor in left.items() if abs(factor) > _ROUNDING * size[one]) <= most
 
 
 @noted
@@ -117,6 +158,12 @@ def _numbered(node: Node) -> list[tuple[int, float]] | None:
     if terms is None:
         return None
     return [(sum([n * hash((base,)) for base, n in term.powers.items()]), term.number) for term in terms]
+
+
+@noted
+def _bases_in(node: Node) -> frozenset[Node]:
+    """Return the factors of the terms of a sum."""
+    return frozenset(base for term in terms_in(node) or () for base in term.powers)
 
 
 def _multiplied_out(term: PowerProduct, sums: list[list[PowerProduct]]) -> list[PowerProduct] | None:
@@ -181,12 +228,12 @@ def _numerator(a: PowerProduct, b: PowerProduct, below: Node, known: _Known) -> 
     """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b."""
     if a.powers.get(below, 0) - b.powers[below] != 1:
         return None
-    rest = _ratio(b, a, below)  # a + b = a (below + rest) / below
     if below not in known:
         known[below] = terms_in(below)
     bottom = known[below]
-    if bottom is None:
+    if bottom is None or len(b.powers.keys() ^ a.powers.keys()) > max([len(term.powers) for term in bottom]) + 1:
         return None
+    rest = _ratio(b, a, below)  # a + b = a (below + rest) / below
     top = [rest]
     if not any(term.powers == rest.powers for term in bottom):
         ((base, n),) = rest.powers.items() if len(rest.powers) == 1 else ((None, 0),)

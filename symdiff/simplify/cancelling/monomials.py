@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import PRODUCTS, factors_of, product_of, terms_of
+from ...graph.scalars.arithmetic import factors_of, product_of, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import is_positive
@@ -39,7 +39,7 @@ def _decomposed(term: Node) -> PowerProduct | None:
     todo = [(term, 1)]
     while todo:
         part, power = todo.pop()
-        found = factors_of(part, FACTORS, enter=_enters)
+        found = factors_of(part, FACTORS, powers=HIGHEST)
         if not found.whole or len(powers) > FACTORS:
             return None
         number *= found.sign**power
@@ -109,13 +109,6 @@ def _is_scaled(node: Node) -> bool:
     """Tell whether a contraction is a number times an array."""
     labels, out, repeated = node.payload
     return len(node.args) == 2 and not node.args[0].shape and labels[1] == out and not repeated
-
-
-def _enters(part: Node, power: float) -> bool:
-    if not part.is_power:
-        return part.op in PRODUCTS
-    n = scalar_constant(part.args[1])
-    return n is not None and n.is_integer() and abs(n) <= HIGHEST
 
 
 def times(a: PowerProduct, b: PowerProduct) -> PowerProduct:

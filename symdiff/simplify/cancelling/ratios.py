@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ...graph import Node, constant, elementwise, number
-from ...graph.kinds import INVERSE
+from ...graph.kinds import INVERSE, LOGARITHM
 from ...graph.scalars.arithmetic import factors_of, terms_of
 from ..facts import hides_nan, is_surely_positive
 from ..rewriter import make, rule, spread
@@ -134,7 +134,8 @@ def _bases(parts: list[tuple[Node, float]], sign: float) -> list[Node]:
     ]
 
 
-@rule("add subtract", "log(p / q) + p / (p / q) / q", "log(p / q) + 1", "reading", below=(INVERSE,))
+@rule("add subtract", "log(p / q) + p / (p / q) / q", "log(p / q) + 1", "reading",
+      below=(INVERSE, LOGARITHM))
 def _ratio_beside_logarithm(node: Node) -> Node | None:
     """Write 1 for a ratio of equal products beside the logarithm of all that is in them."""
     terms = terms_of(node, TERMS)

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections import Counter
 
 from ...graph import Node, number
+from ...graph.kinds import CONTRACTED
 from ...graph.scalars.arithmetic import factors_of, terms_of
 from ..rewriter import rule, spread
 from .parts import FACTORS, TERMS, factors_in, total_of, without_scalars
 
 
-@rule("add subtract", "z - (w @ z), z = x - w @ x / sum(w)", "z", "reading", inside="contract divide multiply negative")
+@rule("add subtract", "z - (w @ z), z = x - w @ x / sum(w)", "z", "reading",
+      inside="contract divide multiply negative", below=(CONTRACTED,))
 def _weighted_sum_of_deviations(node: Node) -> Node | None:
     """Leave the weighted sum of deviations out where the deviations are a factor of another term."""
     terms = terms_of(node, TERMS)
     if not terms.whole:
         return None
     for k, (_, term) in enumerate(terms.parts):
+        scalars = _scalars(term)
+        if not scalars:
+            continue
         others = [part for i, part in enumerate(terms.parts) if i != k]
         beside = {_ground(base) for _, other in others for base, under in factors_in(other) if not under and base.shape}
-        if beside and any(_is_nothing(scalar, z) for scalar in _scalars(term) for z in beside):
+        if any(_is_nothing(scalar, z) for scalar in scalars for z in beside):
             return spread(total_of(others), node.shape)
     return None
 

@@ -60,14 +60,15 @@ class Monomial:
             del self.powers[node]
 
 
-def _is_product(part: Node, power: float) -> bool:
-    """Tell whether a part is a product or a whole power."""
-    return part.op in PRODUCTS or (part.is_power and (scalar_constant(part.args[1]) or 0.5).is_integer())
-
-
 def as_monomial(node: Node) -> Monomial | None:
     """Decompose a product; None if it has too many factors or a power that is no whole number."""
-    sign, parts, whole = factors_of(node, steps=2 * _FACTORS, enter=_is_product, look=peel)
+    found = _decomposed(node)
+    return None if found is None else Monomial(found.number, found.powers.copy())
+
+
+@noted
+def _decomposed(node: Node) -> Monomial | None:
+    sign, parts, whole = factors_of(node, steps=2 * _FACTORS, powers=math.inf, look=peel)
     if not whole:
         return None
     result = Monomial(float(sign))
@@ -107,16 +108,24 @@ def vanishing(node: Node, divided: bool = True) -> Vanishing | None:
             return Vanishing(1.0, t, TABLE["bernoulli"][0], -1)
         if scalar_constant(b) == 1.0 and scalar_constant(c) == -1.0:
             return Vanishing(-1.0, t, TABLE["bernoulli"][0], -1)
-    return _vanishing_sum(node, divided) if node.is_additive else None
+    if not node.is_additive:
+        return None
+    return _vanishing_quotient(node) if divided else _vanishing_sum(node)
 
 
 @noted
-def _vanishing_sum(node: Node, divided: bool) -> Vanishing | None:
+def _vanishing_sum(node: Node) -> Vanishing | None:
     terms, whole = terms_of(node, _TERMS, look=peel)
-    if not whole:
-        return _difference(node)
-    found = _remainder(terms) or _difference(node)
-    return found or ((_algebraic(terms) or _exponent(terms) or _several(terms)) if divided else None)
+    return (_remainder(terms) if whole else None) or _difference(node)
+
+
+@noted
+def _vanishing_quotient(node: Node) -> Vanishing | None:
+    found = _vanishing_sum(node)
+    if found is None:
+        terms, whole = terms_of(node, _TERMS, look=peel)
+        found = (_algebraic(terms) or _exponent(terms) or _several(terms)) if whole else None
+    return found
 
 
 def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ...graph import Node, constant, elementwise, postorder
-from ...graph.kinds import EXPONENTIAL
+from ...graph.kinds import EXPONENTIAL, LOGARITHM
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
@@ -88,12 +87,12 @@ def _may_join(terms: list[Node]) -> bool:
     if len(found) < 2:
         return False
     exponents = [node.args[0] for node in found]
-    if any(node.op == "log" for node in postorder(exponents, most=_LOOKED)):
+    moving = any(node.below & LOGARITHM for node in exponents)
+    if moving and any(node.op == "log" for node in postorder(exponents, most=_LOOKED)):
         return True
-    from .points import is_nonzero  # with Python's random numbers
+    from .points import all_apart  # with Python's random numbers
 
-    pairs = combinations(exponents, 2)
-    return any(not is_nonzero([(1.0, a), (-1.0, b)]) for a, b in pairs)
+    return not all_apart(exponents)
 
 
 @noted
@@ -126,8 +125,7 @@ def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
     """Give the places of terms that have a factor that is 0, and of pairs that are 0 together."""
     moving = [i for i, (_, part) in enumerate(parts) if part.below & EXPONENTIAL]
     for i in moving:
-        factors = factors_of(parts[i][1], _FACTORS, look=peel).parts
-        if any(n > 0 and base.op in SUMS and _is_nothing(base) for base, n in factors):
+        if _has_nothing(parts[i][1]):
             yield (i,)
     exponential = [i for i in moving if _is_exponential(parts[i][1])]
     for a, i in enumerate(exponential):
@@ -140,6 +138,13 @@ def _is_zero(parts: list[tuple[float, Node]]) -> bool:
     from .laurent import is_zero
 
     return is_zero(parts)
+
+
+@noted
+def _has_nothing(term: Node) -> bool:
+    """Tell whether a factor of a term is a sum that is 0."""
+    factors = factors_of(term, _FACTORS, look=peel).parts
+    return any(n > 0 and base.op in SUMS and base.below & EXPONENTIAL and _is_nothing(base) for base, n in factors)
 
 
 @noted

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import combinations
 from random import Random
 from typing import TypeAlias
 
@@ -20,6 +21,8 @@ from ...ground.gc_pause import notes
 
 #: A value, and a bound of its error in units of the precision.
 Bounded: TypeAlias = tuple[float, float]
+#: The values that are known at a point, and what draws its numbers.
+_Point: TypeAlias = "tuple[dict[Node, Bounded], Callable[[], float]]"
 
 #: Where points lie; in the second, exponentials of exponentials do not overflow.
 _RANGES = ((0.5, 1.5), (5e-4, 1.5e-3))
@@ -40,26 +43,50 @@ def is_nonzero(parts: Iterable[tuple[float, Node]]) -> bool:
     False
     """
     parts = list(parts)
-    for numbers in _RANGES:
-        try:
-            value, error = _sum(parts, numbers)
-        except (ArithmeticError, ValueError):
-            continue
-        return abs(value) > error * _PRECISION
+    for point in _points():
+        found = [(sign, _value(part, point)) for sign, part in parts]
+        known = [(sign, value) for sign, value in found if value is not None]
+        if len(known) == len(parts):
+            return _is_apart(known)
     return False
 
 
-def _sum(parts: list[tuple[float, Node]], numbers: tuple[float, float]) -> Bounded:
-    noted = notes().setdefault(__name__, {})
-    if numbers not in noted:
-        noted[numbers] = {}, partial(Random(7).uniform, *numbers)  # noqa: S311 - no secret
-    known, random = noted[numbers]
+def all_apart(nodes: Iterable[Node]) -> bool:
+    """Tell whether each node differs from each other one at a random point; False where nothing is known."""
+    points = _points()
+    found = [[_value(node, point) for point in points] for node in nodes]
+    for a, b in combinations(found, 2):
+        pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None), None)
+        if pair is None or not _is_apart([(1.0, pair[0]), (-1.0, pair[1])]):
+            return False
+    return True
+
+
+def _is_apart(parts: Iterable[tuple[float, Bounded]]) -> bool:
+    """Tell whether a sum of values with signs is not 0, whatever their errors are."""
     total = error = 0.0
-    for sign, part in parts:
-        value, bound = _at(part, known, random)
+    for sign, (value, bound) in parts:
         total += sign * value
         error += bound + abs(total)
-    return total, error
+    return abs(total) > error * _PRECISION
+
+
+def _points() -> list[_Point]:
+    """Return a random point of each range, which stays while nodes are noted."""
+    known = notes()
+    found: list[_Point] | None = known.get(__name__)
+    if found is None:
+        draws = [partial(Random(7).uniform, *numbers) for numbers in _RANGES]  # noqa: S311 - no secret
+        found = known[__name__] = [({}, draw) for draw in draws]
+    return found
+
+
+def _value(node: Node, point: _Point) -> Bounded | None:
+    """Return the value of a node; None where it has none."""
+    try:
+        return _at(node, *point)
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def _at(root: Node, known: dict[Node, Bounded], random: Callable[[], float]) -> Bounded:

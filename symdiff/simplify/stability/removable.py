@@ -18,6 +18,7 @@ from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
+from ...ground.gc_pause import noted
 from ..rewriter import rule, spread
 from .factors import (
     NAMES,
@@ -35,6 +36,8 @@ from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
 _VANISH = frozenset((*NAMES, "expm1", "csch", "exp_share")) - {"cos", "cosh", "exp"}
+#: Operations that are looked through for factors.
+_INSIDE = frozenset(("multiply", "divide", "power", "negative"))
 #: Operations of terms whose sum may vanish, beside the functions of the tables.
 _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 #: Scalars that are searched for within linear operations: lengths, inputs and their entries. Searching for every
@@ -52,7 +55,7 @@ _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 def smooth_quotient(node: Node) -> Node | None:
     """Return a quotient that is 0 / 0 at 0 as a product of smooth ones; None for any other."""
-    if not _may_vanish(node):
+    if not _may_hold_vanishing(node):
         return None
     product = as_monomial(node)
     if product is None:
@@ -60,6 +63,8 @@ def smooth_quotient(node: Node) -> Node | None:
     found: dict[Node, tuple[Vanishing, Monomial]] = {}
     sides = {n > 0 for n in product.powers.values()}
     for base in product.powers:
+        if not _may_vanish(base):
+            continue
         known = vanishing(base, len(sides) > 1)
         known = None if known is None else _aligned(known, product.powers[base], product)
         own = None if known is None else as_monomial(known.argument)
@@ -155,17 +160,28 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
                 product.take(scalar, power * inside.power(other))
 
 
-def _may_vanish(node: Node) -> bool:
+def _may_hold_vanishing(node: Node) -> bool:
+    """Tell whether a factor may vanish, as far as a short look goes."""
     todo = list(node.args)
     steps = 0
     while todo and steps < _FACTORS:
         part = peel(todo.pop())
         steps += 1
-        if part.op in _VANISH or (part.is_additive and any(_is_known(arg) for arg in part.args)):
+        if _may_vanish(part):
             return True
-        if part.op in ("multiply", "divide", "power", "negative"):
+        if part.op in _INSIDE:
             todo.extend(part.args)
     return False
+
+
+def _may_vanish(base: Node) -> bool:
+    """Tell whether a factor may be one that vanishes at 0."""
+    return base.op in _VANISH or (base.is_additive and _may_vanish_as_sum(base))
+
+
+@noted
+def _may_vanish_as_sum(base: Node) -> bool:
+    return any(_is_known(arg) for arg in base.args)
 
 
 def _is_known(arg: Node) -> bool:
