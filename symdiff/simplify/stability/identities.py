@@ -68,7 +68,7 @@ def _fewer_exponentials(node: Node) -> Node | None:
     from .laurent import by_few_exponentials
 
     found = by_few_exponentials(terms.parts, exponentials)
-    if found is None or len(found) >= len(terms.parts):
+    if found is None:
         return None
     result: Node | None = None
     for term in found:

@@ -6,7 +6,7 @@ Imported when two exponentials are compared for the first time: rational numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -75,15 +75,15 @@ class WrittenTerm(NamedTuple):
 
 
 def by_few_exponentials(
-    parts: Iterable[tuple[float, Node]], exponentials: Iterable[Node]
+    parts: Sequence[tuple[float, Node]], exponentials: Iterable[Node]
 ) -> list[WrittenTerm] | None:
-    """Return the terms of a sum, where each has one of some exponentials: of those with equal exponents, the first.
+    """Return fewer terms of a sum, where each has one of some exponentials: of those with equal exponents, the first.
 
-    None where the sum is 0, its normal form long, or an exponent none of theirs.
+    None where there are not fewer or none, the normal form is long, or an exponent is none of theirs.
     """
     reader = _reader()
     total = _total(reader, parts)
-    if not total:
+    if not total or len(total) >= len(parts):
         return None
     known: dict[frozenset[tuple[Key, Fraction]], tuple[Node | None, Powers, Fraction]] = {
         frozenset(): (None, frozenset(), Fraction(1))
