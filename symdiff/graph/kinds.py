@@ -151,8 +151,8 @@ assign_bits(_noted)
 
 def _of_power(args: tuple[Any, ...]) -> int:
     exponent = args[1]
-    whole = exponent.is_constant and exponent.shape == () and exponent.value >= 0 and exponent.value % 1 == 0
-    return INVERSE if whole else 0
+    value = float(exponent.value) if exponent.is_constant and exponent.shape == () else -1.0
+    return INVERSE if value >= 0.0 and value.is_integer() else 0
 
 
 assign_exceptions({"power": _of_power})
