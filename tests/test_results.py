@@ -291,7 +291,7 @@ def test_one_of_many_results_holds_no_memory_of_the_others() -> None:
 def resident() -> int:
     """Return the bytes of this process that are in memory."""
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
+        return int(file.read().split()[1]) * int(resource.getpagesize())
 
 
 def test_many_small_arrays_are_never_shared_or_lost() -> None:
