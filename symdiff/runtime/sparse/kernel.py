@@ -211,7 +211,8 @@ class SparseKernel(Kernel):
         if out is None:
             return self._assembled(data, positions.templates)
         template = positions.templates[0]
-        if template is not None and (type(out) is np.ndarray or shares(out, template)) and self.options.nonfinite != "raise":
+        is_known = template is not None and (type(out) is np.ndarray or shares(out, template))
+        if is_known and self.options.nonfinite != "raise":
             self._last = key, template, inner
         return out
 
