@@ -270,7 +270,7 @@ def _square_trace(node: Node, tangents: Sequence[Node | None]) -> Node:
     ),
     Step(
         "symdiff/lowering/matrices.py",
-        '"inv": _each_matrix(_inv, 2),',
+        '"adjugate": _each_matrix(_adjugate, 2),',
         """\
 "square_trace": _each_matrix(
     lambda builder, op, a: builder.sum(builder.multiply(x, y) for p, q in zip(a, zip(*a)) for x, y in zip(p, q)), 0

@@ -161,3 +161,71 @@ def test_failure_of_a_factorization_names_the_definite_input(n: int, text: str) 
     np.testing.assert_allclose(kernel(np.stack([definite] * 3)), [free(definite)] * 3, rtol=1e-9)
     with pytest.raises(sd.SingularMatrixError, match=r"S is declared positive definite, .*\(sample 1 of the batch\)"):
         kernel(np.stack([definite, indefinite]))
+
+
+FACTORIZED = {
+    "determinant": "det(P)",
+    "logarithm of a determinant": "log(det(P))",
+    "logarithm of a size": "logabsdet(P)",
+    "by Cholesky": "sum(log(diag(cholesky(P))))",
+    "inverse": "inv(P)",
+    "solution": "solve(P, b)",
+    "density": "log(det(P)) / 2 + b @ solve(P, b) / 2",
+    "gradient": "gradient(sum(log(diag(cholesky(P)))), P)",
+    "gradient of a density": "gradient(log(det(P)) / 2 + b @ solve(P, b) / 2, P)",
+    "other sizes": "jacobian(inv(P) @ b, b)",
+}
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
+@pytest.mark.parametrize("text", FACTORIZED.values(), ids=FACTORIZED)
+@pytest.mark.parametrize(("n", "size"), [(2, 2), (3, 3), (4, "n"), (14, 14)])
+def test_every_factorization_refuses_an_indefinite_matrix(n: int, size: Any, text: str, backend: str) -> None:
+    """Positive on the diagonal, two eigenvalues below 0 where there is room: no determinant would show it."""
+    bad = np.eye(n)
+    bad[0, 1] = bad[1, 0] = 2.0
+    if n > 3:
+        bad[2, 3] = bad[3, 2] = 2.0
+    given: dict[str, Any] = {"P": sd.positive_definite(size)} | ({"b": size} if "b)" in text else {})
+    kernel = sd.compile(text, backend=backend, **given)
+    numbers = np.ones(n)
+    good = np.stack([np.eye(n) * (1 + k) for k in range(20)])
+    with_b = len(kernel.inputs) > 1
+    for dtype in (np.float64, np.float32):
+        rest = (numbers.astype(dtype),) if with_b else ()
+        want = kernel(good[3].astype(dtype), *rest)
+        assert np.isfinite(want).all()
+        with pytest.raises(sd.SingularMatrixError, match="P is declared positive definite, and has no Cholesky factor"):
+            kernel(bad.astype(dtype), *rest)
+        batch = good.astype(dtype)
+        np.testing.assert_allclose(kernel(batch, *rest)[3], want, rtol=1e-5, atol=1e-6)
+        batch[7] = bad
+        with pytest.raises(sd.SingularMatrixError, match="7") as caught:
+            kernel(batch, *rest)
+        assert caught.value.index == (7,)
+        if with_b:
+            many = np.ones((9, n), dtype)
+            assert np.isfinite(kernel(good[3].astype(dtype), many)).all()
+            with pytest.raises(sd.SingularMatrixError, match="P is declared positive definite"):
+                kernel(bad.astype(dtype), many)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_definite_matrices_are_factorized_to_the_last_digits(n: int) -> None:
+    """Values by elimination without exchanges, beside NumPy's."""
+    rng = np.random.default_rng(n)
+    text = "det(P), log(det(P)), inv(P), solve(P, b)"
+    for backend in ("native", "interpreter"):
+        kernel = sd.compile(text, backend=backend, P=sd.positive_definite(n), b=n)
+        a = conforming(assume(positive_definite=True), rng, (33,), n)
+        b = rng.normal(size=(33, n))
+        want = np.linalg.det(a), np.linalg.slogdet(a)[1], np.linalg.inv(a), np.linalg.solve(a, b[..., None])[..., 0]
+        for got, expected in zip(kernel(a, b), want, strict=True):
+            bound = 1e-13 * np.linalg.cond(a).max()
+            np.testing.assert_allclose(got, expected, rtol=bound, atol=bound * np.abs(expected).max())
+
+
+def test_what_is_unknown_stays_unknown() -> None:
+    """A matrix of NaN is no indefinite one where declarations let it pass."""
+    kernel = sd.compile("log(det(A @ A.T + S)) + 0 * sum(S)", A=(2, 2), S=sd.positive_definite(2))
+    assert np.isnan(kernel(np.full((2, 2), np.nan), np.eye(2)))

@@ -227,7 +227,7 @@ class Short(Kernel):
 
 def test_arrays_begin_at_places_of_their_own() -> None:
     """As far into a line of the cache as NumPy's large arrays, and not all as far into a page."""
-    arrays = call.empty([(10_000,)] * 16, False)
+    arrays = call.empty([(20_000,)] * 16, False)
     assert {place(array) % 64 for array in arrays} == {16}
     assert len({place(array) % 4096 for array in arrays}) == 16
 
@@ -256,11 +256,64 @@ def test_memory_is_never_shared_or_lost() -> None:
     assert call.kept_memory() == 0
 
 
-def test_small_results_are_large_together() -> None:
-    call.empty([(100,)] * 50, False)
+def test_small_results_are_large_together_and_many_of_them_are_kept_as_well() -> None:
+    call.empty([(1_000,)] * 7, False)
     assert not call.kept_memory()
-    call.empty([(100,)] * 100, False)
+    call.empty([(2_000,)] * 7, False)
     assert call.kept_memory()
+    call.keep_memory(0)
+    assert not call.kept_memory()
+    call.keep_memory(64 * MEGABYTE)
+    call.empty([(100,)] * 8, False)
+    assert call.kept_memory()
+
+
+def test_many_small_results_begin_at_lines_and_share_no_power_of_two() -> None:
+    for length in (1, 8, 100, 128, 1_000, 1_024, 10_000, 16_384):
+        arrays = call.empty([(length,)] * 100, length % 3 == 0)
+        assert {place(array) % 64 for array in arrays} == {0}
+        assert all(array.flags.owndata and array.flags.writeable and array.base is None for array in arrays)
+        assert len({place(array) % 4096 for array in arrays}) >= 25
+
+
+def test_one_of_many_results_holds_no_memory_of_the_others() -> None:
+    """The first column of each of many calls is kept: the memory of the others serves later calls."""
+    x = sd.scalar("x")
+    kernel = sd.compile(tuple(x * (i + 0.5) for i in range(60)), [x], backend="native")
+    numbers = np.arange(100.0)
+    kernel(numbers)
+    before = resident()
+    held = [kernel(numbers)[0] for _ in range(2_000)]
+    assert resident() - before < 8 * sum(map(len, held)) + 4 * MEGABYTE
+    assert all(np.array_equal(one, numbers * 0.5) for one in held)
+
+
+def resident() -> int:
+    """Return the bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * int(resource.getpagesize())
+
+
+def test_many_small_arrays_are_never_shared_or_lost() -> None:
+    """Arrays of random lengths, made many at once and given up in random order, some of them made longer."""
+    rng = random.Random(1)
+    alive: list[tuple[int, npt.NDArray[np.floating]]] = []
+    for number in range(400):
+        lengths = [(int(2 ** rng.uniform(0, rng.choice((4, 10, 15)))),) for _ in range(rng.randrange(1, 40))]
+        for array in call.empty(lengths, number % 3 == 0):
+            array[...] = number
+            if rng.random() < 0.02:
+                array.resize(int(2 ** rng.uniform(0, 18)), refcheck=False)
+                array[...] = number
+            alive.append((number, array))
+        while len(alive) > 300 + 300 * (number // 50 % 2):
+            told, array = alive.pop(rng.randrange(len(alive)))
+            assert (array == told).all()
+        del array
+        assert call.kept_memory() <= 64 * MEGABYTE
+    alive.clear()
+    call.keep_memory(0)
+    assert call.kept_memory() == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

@@ -426,3 +426,21 @@ def test_a_pattern_that_is_put_in_order_is_refused_before_it_is_made(monkeypatch
         tracemalloc.stop()
     chained = sd.compile(sd.jacobian("x[1:] * x[:-1]", "x", x="n"), sparse="values")
     assert chained.pattern(n=6_000_000)[0].size == 11_999_998
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_a_data_array_is_filled_at_every_call(kind: str) -> None:
+    """The first call goes a longer way than later ones, and each looks at its array anew."""
+    kernel = sd.compile("jacobian(x**2 * y, x)", x=4, y=4, sparse=kind)
+    x, y = np.arange(1.0, 5.0), np.ones(4)
+    out = np.empty(4)
+    for k in range(1, 4):
+        out[...] = -1.0
+        assert kernel(k * x, y, out=out) is out
+        np.testing.assert_array_equal(out, 2 * k * x)
+    for wrong in (np.empty(5), np.empty((4, 1)), np.empty(4, np.int64), np.empty(0)):
+        with pytest.raises(sd.SymdiffError):
+            kernel(x, y, out=wrong)
+    whole = kernel(x, y)
+    assert kernel(2 * x, y, out=whole) is whole
+    np.testing.assert_array_equal(whole.toarray(), np.diag(4 * x))

@@ -15,17 +15,19 @@ from libc.stdlib cimport calloc, free
 
 from .arrays.arguments cimport accept, broadcast, library_of, MOST_PORTS, sd_given
 from .arrays.declared cimport are_declared, facts_of, sd_facts
-from .arrays.describe cimport (SD_AXES, describe, extent, first_above, fits, lie_in_columns, MANY, number, put_apart,
+from .arrays.describe cimport (SD_AXES, describe, describe_new, extent, first_above, fits, lie_in_columns, MANY, number, put_apart,
                                sd_call, sd_port)
-from .arrays.results cimport begin_large, end_large, pack, sd_keep, sd_kept_bytes, sd_result_memory, unpack
+from .arrays.results cimport (begin_memory, end_memory, make_arrays, next_memory, pack, sd_cell_memory,
+                              sd_keep, sd_keep_cells, sd_kept_bytes, sd_result_memory, unpack)
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
 from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
 from .unit cimport NativeCall, run_batch, usual_threads
 
 cnp.import_array()
 
-#: Where the memory of large results comes from, as NumPy takes it.
-cdef object _memory = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
+#: Where the memory of large results comes from, and that of many small ones, as NumPy takes it.
+cdef object _large = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
+cdef object _cells = PyCapsule_New(&sd_cell_memory, "mem_handler", NULL)
 
 cdef enum:
     #: Operations of a call for which it lets go of the GIL.
@@ -34,28 +36,8 @@ cdef enum:
 
 def empty(shapes, bint single):
     """Return arrays of float64 or float32 for the results of a call, of memory that earlier ones gave up if they are
-    large together."""
-    cdef cnp.npy_intp lengths[64]
-    cdef double elements = 0, own
-    cdef int axis
-    cdef list arrays = []
-    cdef object usual, shape
-    for shape in shapes:
-        if len(shape) > 64:
-            raise ValueError(f"an array of {len(shape)} axes")
-        own = 1
-        for axis in range(len(shape)):
-            own *= shape[axis]
-        elements += own
-    usual = begin_large(_memory, elements, single)
-    try:
-        for shape in shapes:
-            for axis in range(len(shape)):
-                lengths[axis] = shape[axis]
-            arrays.append(cnp.PyArray_EMPTY(len(shape), lengths, cnp.NPY_FLOAT32 if single else cnp.NPY_FLOAT64, 0))
-    finally:
-        end_large(usual)
-    return arrays
+    large together or many."""
+    return make_arrays(shapes, single, _large, _cells)
 
 
 def container_library(thing):
@@ -67,6 +49,7 @@ def container_library(thing):
 def keep_memory(size_t most):
     """Keep at most so many bytes of results that are given up, for the next ones."""
     sd_keep(most)
+    sd_keep_cells()
 
 
 def kept_memory():
@@ -279,7 +262,7 @@ cdef class CallPath:
         if targets is NotImplemented:
             return NotImplemented
         if entry is None:
-            if not self.run(&given, &call, targets):
+            if not self.run(&given, &call, targets, out is None):
                 return NotImplemented
         elif not entry.run(&given, &call, self.ranks, self.inputs, self.outputs, self.behind, self.reduce, targets,
                            self.alone, self.threads or usual_threads(), [] if made is None else made):
@@ -309,23 +292,29 @@ cdef class CallPath:
                             double elements):
         """Return new arrays to write to: a list, or the only one."""
         cdef cnp.npy_intp shape[2 * 8]
-        cdef double samples = 1 if self.reduce else call.count
-        cdef int p, ndim, kind = cnp.NPY_FLOAT32 if given.single else cnp.NPY_FLOAT64
+        cdef double bytes = (4 if given.single else 8) * (1.0 if self.reduce else call.count), own
+        cdef double together = bytes * elements
+        cdef int p, axis, ndim, kind = cnp.NPY_FLOAT32 if given.single else cnp.NPY_FLOAT64
         cdef list targets = None
-        cdef object target, usual
+        cdef object target, usual, memory = _large
         if not self.alone:
-            targets = []
-        usual = begin_large(_memory, samples * elements, given.single)
+            targets = [None] * self.outputs  # of its final length: lists that grow leave memory in pieces
+        usual = begin_memory(_large, together, self.outputs)
         try:
             for p in range(self.inputs, self.inputs + self.outputs):
                 ndim = self.shape_of(p, extents, call, shape)
+                if usual is not None:
+                    own = bytes
+                    for axis in range(self.ranks[p]):
+                        own *= extents[axis]
+                    memory = next_memory(memory, usual, _large, _cells, own, together)
                 target = cnp.PyArray_EMPTY(ndim, shape, kind, 0)
                 if self.alone:
                     return target
                 extents += self.ranks[p]
-                targets.append(target)
+                targets[p - self.inputs] = target
         finally:
-            end_large(usual)
+            end_memory(usual)
         return targets
 
     @cython.final
@@ -363,12 +352,13 @@ cdef class CallPath:
         return out if self.alone else targets
 
     @cython.final
-    cdef bint run(self, sd_given *given, sd_call *call, object targets):
-        """Compute into arrays that fit. False, and nothing to be used, if there is no unit for them yet, no memory, or a
+    cdef bint run(self, sd_given *given, sd_call *call, object targets, bint are_new):
+        """Compute into arrays that fit, or were made for it. False, and nothing to be used, if there is no unit for them yet, no memory, or a
         check failed."""
         cdef sd_port ports[MOST_PORTS]
         cdef NativeCall unit
-        cdef int p
+        cdef cnp.ndarray target
+        cdef int p, axes = 0 if self.reduce else call.axes
         cdef long failed = -1, which = 0
         cdef bint ready = True
         for p in range(self.inputs):
@@ -378,8 +368,11 @@ cdef class CallPath:
             else:
                 number(&ports[p], &given.numbers[p], given.single)
         for p in range(self.inputs, self.inputs + self.outputs):
-            ready &= describe(&ports[p], <cnp.ndarray>(targets if self.alone else (<list>targets)[p - self.inputs]),
-                              self.ranks[p], self.sizes[p], self.behind, call.lengths, 0 if self.reduce else call.axes)
+            target = targets if self.alone else (<list>targets)[p - self.inputs]
+            if are_new and not self.behind:
+                describe_new(&ports[p], target, self.sizes[p], call.count if axes else 1, axes)
+            else:
+                ready &= describe(&ports[p], target, self.ranks[p], self.sizes[p], self.behind, call.lengths, axes)
         unit = self.unit_for(ports, given.single, call.count)
         if ready and unit is not None:
             call.unit = &unit.unit

@@ -131,7 +131,7 @@ cdef class NativeCall:
             self.constant[i] = value
             some = some or value
         self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, max(samples, lanes), cost,
-                            len(inputs), len(outputs), reduce, columns, single, packed, NULL)
+                            len(inputs), len(outputs), reduce, sum(outputs), columns, single, packed, NULL)
         if some:
             self.unit.constant = self.constant
 

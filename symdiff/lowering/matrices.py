@@ -11,8 +11,10 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import Node
+from ..graph.primitives import Placeholder
+from ..simplify.facts import is_definite
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
-from .pivoting import Factorization, Matrix, factorise, largest_first, parity, product, sign
+from .pivoting import Factorization, Matrix, factorise, factorise_definite, largest_first, parity, product, sign
 
 #: Largest matrix of which the cofactors are computed.
 COFACTOR_LIMIT = 4
@@ -22,14 +24,34 @@ SINGULAR = "a matrix to invert is singular"
 INDEFINITE = "a matrix to factorise is not positive definite"
 
 
-def _each_matrix(lower: Callable[..., Any], result: int) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
-    """Lift a function of one matrix (lists of rows) to stacks; ``result`` is the rank it gives."""
+def said_of_indefinite(matrix: Node) -> str:
+    """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
+    if not is_definite(matrix):
+        return ""
+    if not matrix.is_input:
+        return "a matrix is positive definite by what is declared of its inputs, and has no Cholesky factor"
+    key: Any = matrix.name.key if isinstance(matrix.name, Placeholder) else (matrix.name,)
+    if key[0] == "port":  # what a loop reads tells it itself
+        return str(key[-1])
+    # of an input with the batch the name is behind ("call", number)
+    return f"{key[-1]} is declared positive definite, and has no Cholesky factor"
+
+
+def _each_matrix(
+    lower: Callable[..., Any], result: int, *, asks: bool = False
+) -> Callable[[ProgramBuilder, Node, list[Ids]], Ids]:
+    """Lift a function of one matrix (lists of rows) to stacks; ``result`` is the rank it gives.
+
+    A function that ``asks`` is told what is said where the matrix is declared definite and is not, "" where it is not
+    declared so.
+    """
 
     def run(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         lead = args[0].shape[:-2]
         # as NumPy has it: what float32 loses to the condition of a matrix is soon all of its digits
         builder.wide |= args[0].shape[-1] > 1
-        parts = [lower(builder, node.op, *[a[index].tolist() for a in args]) for index in np.ndindex(lead)]
+        told = (said_of_indefinite(node.args[0]),) if asks else ()
+        parts = [lower(builder, node.op, *[a[index].tolist() for a in args], *told) for index in np.ndindex(lead)]
         shape = fixed_shape(node.shape)
         return np.array(parts, np.int64).reshape(shape) if result else np.array(parts, np.int64).reshape(lead)
 
@@ -66,19 +88,33 @@ def _cofactors(builder: ProgramBuilder, a: Matrix) -> Matrix:
     return result
 
 
-def _det(builder: ProgramBuilder, op: str, a: Matrix) -> int:
+def _factorise(builder: ProgramBuilder, a: Matrix, declared: str) -> Factorization:
+    """Eliminate a matrix; one that is declared definite is checked, and ``declared`` said where it is not."""
+    if not declared:
+        return factorise(builder, a)
+    found = factorise_definite(builder, a)
+    # 1 where the pivots are positive or NaN: NaN in gives NaN out
+    fails = [builder.emit("less_equal", pivot, builder.number(0.0)) for pivot in found.pivots]
+    if fails:
+        builder.check(builder.emit("to_real", builder.emit("logical_not", _any(builder, fails))), declared)
+    return found
+
+
+def _det(builder: ProgramBuilder, op: str, a: Matrix, declared: str) -> int:
     n = len(a)
     _require_small(op, n, ELIMINATION_LIMIT)
-    if op == "det" and n <= 2:
+    if op == "det" and n <= 2 and not declared:
         return builder.real(_minors(builder, a, range(n)))
-    found = factorise(builder, a)
+    found = _factorise(builder, a, declared)
+    if op == "det" and declared:
+        return product(builder, found.pivots)
     if op == "det":
         return builder.multiply(sign(builder, found), product(builder, [builder.emit("abs", p) for p in found.pivots]))
     if not n:
         return builder.number(0.0)
     fraction = reduce(builder.multiply, [builder.emit("fraction", pivot) for pivot in found.pivots])
     value = _log_of_product(builder, fraction, found.pivots)
-    if op == "logabsdet":
+    if op == "logabsdet" or declared:
         return value
     negative = builder.emit("less", builder.multiply(parity(builder, found.swaps), fraction), builder.number(0.0))
     if found.zeros:
@@ -113,7 +149,7 @@ def _require_regular(builder: ProgramBuilder, found: Factorization) -> None:
         builder.check(builder.emit("to_real", builder.emit("logical_not", _any(builder, found.zeros))), SINGULAR)
 
 
-def _inv(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
+def _inv(builder: ProgramBuilder, op: str, a: Matrix, declared: str) -> Matrix:
     """Return U⁻¹ (L⁻¹ P).
 
     The columns of L⁻¹ are put in order, not those of the result: fewer choices, as half of L⁻¹ is 0 or 1,
@@ -121,7 +157,7 @@ def _inv(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
     """
     n = len(a)
     _require_small(op, n, ELIMINATION_LIMIT)
-    found = factorise(builder, a)
+    found = _factorise(builder, a, declared)
     _require_regular(builder, found)
     one = builder.number(1.0)
     x = [[one if i == j else ZERO for j in range(n)] for i in range(n)]
@@ -135,9 +171,9 @@ def _inv(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
     return x
 
 
-def _solve(builder: ProgramBuilder, op: str, a: Matrix, b: Matrix) -> Matrix:
+def _solve(builder: ProgramBuilder, op: str, a: Matrix, b: Matrix, declared: str) -> Matrix:
     _require_small(op, len(a), ELIMINATION_LIMIT)
-    found = factorise(builder, a)
+    found = _factorise(builder, a, declared)
     _require_regular(builder, found)
     x = [list(row) for row in b]
     for swap in found.swaps:
@@ -229,11 +265,11 @@ def _iterated(builder: ProgramBuilder, op: str, a: Matrix) -> Matrix:
 
 
 MATRICES: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
-    "det": _each_matrix(_det, 0),
-    "logdet": _each_matrix(_det, 0),
-    "logabsdet": _each_matrix(_det, 0),
-    "inv": _each_matrix(_inv, 2),
-    "solve": _each_matrix(_solve, 2),
+    "det": _each_matrix(_det, 0, asks=True),
+    "logdet": _each_matrix(_det, 0, asks=True),
+    "logabsdet": _each_matrix(_det, 0, asks=True),
+    "inv": _each_matrix(_inv, 2, asks=True),
+    "solve": _each_matrix(_solve, 2, asks=True),
     "adjugate": _each_matrix(_adjugate, 2),
     "adjugate_differential": _each_matrix(_adjugate_differential, 2),
     "cholesky": _each_matrix(_cholesky, 2),

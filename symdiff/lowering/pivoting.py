@@ -79,6 +79,24 @@ def factorise(builder: ProgramBuilder, a: Matrix) -> Factorization:
     return Factorization(rows, zeros, swaps)
 
 
+def factorise_definite(builder: ProgramBuilder, a: Matrix) -> Factorization:
+    """Eliminate a symmetric matrix that is declared positive definite, of which the lower triangle is read.
+
+    No row changes places: elements do not grow (Higham, section 10.1). The matrix is definite just where all pivots are
+    above 0, which the caller checks.
+    """
+    n = len(a)
+    rows = [[ZERO] * n for _ in range(n)]
+    for k in range(n):
+        for i in range(k, n):
+            above = [row[i] for row in rows[:k]]
+            rows[k][i] = builder.subtract(a[i][k], builder.dot(above, rows[k][:k]))
+        rows[k][k] = builder.real(rows[k][k])
+        for i in range(k + 1, n):
+            rows[i][k] = builder.divide(rows[k][i], rows[k][k])
+    return Factorization(rows, [], [])
+
+
 def _zero(builder: ProgramBuilder, value: int) -> list[int]:
     """Return the condition that a pivot is zero, if it may be."""
     return [] if builder.consts.get(value) else [builder.emit("equal", value, builder.number(0.0))]

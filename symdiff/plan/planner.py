@@ -14,17 +14,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..graph import BOOL, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
-from ..graph.primitives import LISTED, Placeholder
+from ..graph.primitives import LISTED
 from ..graph.scalars.arithmetic import scaled
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, least_size, sizes_from
 from ..ground.gc_pause import paused
 from ..lowering.expand import EXPANSIONS, expand_node
+from ..lowering.matrices import said_of_indefinite
 from ..lowering.unroll import unroll
-from ..simplify.facts import is_definite
 from .bound import SCANS
 from .cost import NOMINAL
 from .loops.access import (
@@ -288,12 +288,12 @@ class _Planner:
     def _matrix(self, node: Node) -> MatrixFunction:
         if node in self.turned:
             matrix = shared_matrices(node.args[0].args[0])
-            return MatrixFunction("inv_transposed", node, matrix, None, _indefinite(matrix))
+            return MatrixFunction("inv_transposed", node, matrix, None, said_of_indefinite(matrix))
         matrix, *other = node.args
         op, matrix = node.op, shared_matrices(matrix)
         if op == "solve" and is_transpose(matrix):
             op, matrix = "solve_transposed", matrix.args[0]
-        return MatrixFunction(op, node, matrix, other[0] if other else None, _indefinite(matrix))
+        return MatrixFunction(op, node, matrix, other[0] if other else None, said_of_indefinite(matrix))
 
     # ------------------------------------------------------------------ loops
 
@@ -417,17 +417,6 @@ class _Planner:
             self._programs(made),
             kept=tasks[0].kept,
         )
-
-
-def _indefinite(matrix: Node) -> str:
-    """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
-    if not is_definite(matrix):
-        return ""
-    if matrix.is_input:
-        key: Any = matrix.name.key if isinstance(matrix.name, Placeholder) else (matrix.name,)
-        # of an input with the batch the name is behind ("call", number)
-        return f"{key[-1]} is declared positive definite, and has no Cholesky factor"
-    return "a matrix is positive definite by what is declared of its inputs, and has no Cholesky factor"
 
 
 def _is_apart(node: Node) -> bool:

@@ -33,6 +33,7 @@ cdef extern from "batch/unit.h":
         int inputs
         int outputs
         int reduce
+        long total
         int columns
         int single
         int packed
@@ -127,6 +128,21 @@ cdef inline bint describe(sd_port *port, cnp.ndarray array, int rank, long size,
             port.scattered = 1
         span *= lengths[axis]
     return True
+
+
+cdef inline void describe_new(sd_port *port, cnp.ndarray array, long size, long samples, int axes) noexcept:
+    """Fill ``port`` from an array in C order that was made for it, its batch's axes in front."""
+    cdef cnp.npy_intp item = cnp.PyArray_ITEMSIZE(array)
+    cdef int axis
+    port.data = <char *>cnp.PyArray_DATA(array)
+    port.size = size
+    port.single = item == 4
+    port.unaligned = port.scattered = 0
+    port.offsets = NULL
+    port.step = item
+    port.stride = item * size if samples > 1 else 0
+    for axis in range(axes):
+        port.strides[axis] = cnp.PyArray_STRIDES(array)[axis]
 
 
 cdef inline void number(sd_port *port, double *value, bint narrow) noexcept:

@@ -47,6 +47,7 @@ struct sd_block {
 static struct {
   char locked;
   size_t bytes, most, recent; /* kept, kept at most, not marked */
+  size_t idle;                /* of these kept at most, what cell_memory.h keeps */
   sd_block *oldest, *newest, *unmarked; /* the oldest that is not marked */
   sd_block *tops[SD_LENGTHS]; /* of each length, the one given up last */
   unsigned blocks; /* that were made so far */
@@ -133,7 +134,7 @@ static void sd_keep(size_t most) {
   sd_unlock_kept();
 }
 
-static size_t sd_kept_bytes(void) { return sd_kept.bytes; }
+static size_t sd_kept_bytes(void) { return sd_kept.bytes + sd_kept.idle; }
 
 /* Return a new block, large ones at multiples of a large page; null where the system has none. */
 static sd_block *sd_map(size_t bytes) {
@@ -184,10 +185,10 @@ static void sd_result_free(void *context, void *array, size_t size) {
   (void)context, (void)size;
   if (!array) return;
   sd_lock_kept();
-  if (block->bytes > sd_kept.most)
+  if (block->bytes + sd_kept.idle > sd_kept.most)
     sd_unmap(block);
   else {
-    sd_give_back(sd_kept.most - block->bytes);
+    sd_give_back(sd_kept.most - sd_kept.idle - block->bytes);
     sd_put_in(block);
     sd_mark();
   }

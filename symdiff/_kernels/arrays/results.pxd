@@ -1,36 +1,78 @@
 """Results of a call: new arrays, and the lists, tuples and dicts that several of them come back in.
 
-Small arrays are from NumPy's memory, large ones from memory that earlier results freed, which
-``result_memory.h`` keeps. Functions for ``call.pyx``, compiled into it. A template is what
+Memory of small arrays is NumPy's. Where there are many, it is from ``cell_memory.h``; that of large ones is memory that
+earlier results freed, which ``result_memory.h`` keeps. Functions for ``call.pyx``, compiled into it. A template is what
 ``symdiff/frontend/outputs/structure.py`` says: the structure with a string for each output.
 """
 
 cimport numpy as cnp
 
-cdef extern from "arrays/result_memory.h":
+cdef extern from "arrays/cell_memory.h":
     enum: SD_KEEPS
+    enum: SD_CELL_MOST
     cnp.PyDataMem_Handler sd_result_memory
+    cnp.PyDataMem_Handler sd_cell_memory
     void sd_keep(size_t most) noexcept
+    void sd_keep_cells() noexcept
     size_t sd_kept_bytes() noexcept
 
 
 cdef enum:
     #: Bytes from which the results of one call, together, are large.
     SD_LARGE_RESULTS = 1 << 16
+    #: Results of one call from which they are many: NumPy keeps seven pieces of memory of each length.
+    SD_MANY_RESULTS = 8
 
 
-cdef inline object begin_large(object handler, double elements, bint single):
-    """Let NumPy take the memory of large results from what is kept; return its usual memory, or None for small ones."""
-    if not SD_KEEPS or elements * (4 if single else 8) < SD_LARGE_RESULTS:
-        return None
-    return cnp.PyDataMem_SetHandler(handler)
+cdef inline object begin_memory(object large, double bytes, Py_ssize_t count):
+    """Let NumPy take memory of results, of so many bytes together, from ``large`` where it is not its own; return where
+    it took it from, or None where it still does."""
+    if SD_KEEPS and (bytes >= SD_LARGE_RESULTS or count >= SD_MANY_RESULTS):
+        return cnp.PyDataMem_SetHandler(large)
+    return None
 
 
-cdef inline int end_large(object usual) except -1:
-    """Let NumPy take its usual memory again, if :func:`begin_large` returned it."""
+cdef inline object next_memory(object now, object usual, object large, object cells, double own, double bytes):
+    """Let NumPy take memory of the next array, of ``own`` bytes, from where it is to be; return where that is."""
+    cdef object wanted = cells if own <= SD_CELL_MOST else large if bytes >= SD_LARGE_RESULTS else usual
+    if wanted is not now:
+        cnp.PyDataMem_SetHandler(wanted)
+    return wanted
+
+
+cdef inline int end_memory(object usual) except -1:
+    """Let NumPy take its usual memory again, if :func:`begin_memory` returned it."""
     if usual is not None:
         cnp.PyDataMem_SetHandler(usual)
     return 0
+
+
+cdef inline list make_arrays(shapes, bint single, object large, object cells):
+    """Return arrays of float64 or float32."""
+    cdef cnp.npy_intp lengths[64]
+    cdef double own, together = 0
+    cdef int axis
+    cdef list arrays = [], bytes = []
+    cdef object usual, memory = large, shape
+    for shape in shapes:
+        if len(shape) > 64:
+            raise ValueError(f"an array of {len(shape)} axes")
+        own = 4 if single else 8
+        for axis in range(len(shape)):
+            own *= shape[axis]
+        bytes.append(own)
+        together += own
+    usual = begin_memory(large, together, len(bytes))
+    try:
+        for shape, own in zip(shapes, bytes, strict=True):
+            for axis in range(len(shape)):
+                lengths[axis] = shape[axis]
+            if usual is not None:
+                memory = next_memory(memory, usual, large, cells, own, together)
+            arrays.append(cnp.PyArray_EMPTY(len(shape), lengths, cnp.NPY_FLOAT32 if single else cnp.NPY_FLOAT64, 0))
+    finally:
+        end_memory(usual)
+    return arrays
 
 
 cdef inline object pack(object template, list results, Py_ssize_t *at):

@@ -146,10 +146,7 @@ static long sd_run(const sd_call *c, long *which) {
         c->ports[p].scattered = SD_RUNS;
         c->ports[p].stride = c->ports[p].strides[c->axes - 1];
       }
-  call.again = 1;
-  for (int p = 0; p < c->unit->inputs; p++)
-    for (int q = c->unit->inputs; q < c->unit->inputs + c->unit->outputs; q++)
-      if (c->ports[p].data == c->ports[q].data) call.again = 0;
+  call.again = !sd_in_its_place(c);
   long head = sd_uneven(&call), cost = c->unit->cost, failed = -1;
   if (head) failed = sd_share(&call, sd_range_worker, 0, head, head, cost, 0, which);
   if (failed == -1) failed = sd_share(&call, sd_range_worker, head, c->count, c->unit->lanes, cost, 0, which);

@@ -109,7 +109,7 @@ static long sd_sum_worker(sd_work *work, long *which) {
   char local[SD_LOCAL + SD_VECTOR];
   sd_room r;
   long from, to, failed = -1;
-  if (!sd_make_room(c, &r, local, sd_together(c, sd_total(c)))) return SD_NO_MEMORY;
+  if (!sd_make_room(c, &r, local, sd_together(c, c->unit->total))) return SD_NO_MEMORY;
   while (failed < 0 && sd_take(work, &from, &to))
     failed = sd_blocks(c, &r, from, to, work->sums + (from - work->begin) * r.total, which);
   sd_leave_room(&r);
@@ -140,7 +140,7 @@ static void sd_find_run(const sd_call *c, sd_port *p) {
 static long sd_sum(const sd_call *c, long *which) {
   const sd_unit *u = c->unit;
   sd_groups g = sd_grouping(c);
-  long total = sd_total(c), levels = 2, items = g.groups * g.blocks, round;
+  long total = u->total, levels = 2, items = g.groups * g.blocks, round;
   long depth = 0, block = 0, group = 0, failed = -1;
   double *memory, *sums;
   for (int p = 0; p < u->inputs; p++)

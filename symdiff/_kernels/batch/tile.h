@@ -13,8 +13,9 @@
 #include "copy.h"
 #include "fold.h"
 
-/* Bytes of the buffers of a tile, and bytes for which a thread needs no allocation. */
-enum { SD_BUFFER = 1 << 17, SD_LOCAL = 8192 };
+/* Bytes of the buffers of a tile, and bytes for which a thread needs no allocation: of a few hundred arrays. Memory that is
+   given back at each call makes malloc put together all that is free. */
+enum { SD_BUFFER = 1 << 17, SD_LOCAL = 1 << 15 };
 /* Bytes of results beyond what caches keep, and bytes of one sample's that are wide, in rows and in columns. Wide
    ones are written with non-temporal stores; a cache would read every line before it is overwritten. Such stores
    need whole lines in order, so results pass through a buffer: in rows of a few samples, that the first
@@ -48,8 +49,9 @@ static int sd_writes_columns(const sd_call *c) {
    halves. */
 static int sd_large(const sd_call *c) {
   const sd_unit *u = c->unit;
-  long bytes = sd_total(c) * (u->single ? 4 : 8), wide = sd_writes_columns(c) ? SD_WIDE_COLUMNS : SD_WIDE_ROWS;
-  if (u->reduce || !c->count || bytes < wide || bytes < SD_LARGE / c->count) return 0;
+  long bytes = u->total * (u->single ? 4 : 8);
+  if (u->reduce || !c->count || bytes < SD_LARGE / c->count) return 0;
+  if (bytes < (sd_writes_columns(c) ? SD_WIDE_COLUMNS : SD_WIDE_ROWS)) return 0;
   for (int p = u->inputs; u->columns && p < u->inputs + u->outputs; p++)
     if (c->ports[p].size > 1 && c->ports[p].step % SD_LINE) return 0;
   return 1;
@@ -60,7 +62,7 @@ static int sd_large(const sd_call *c) {
 static int sd_make_room(const sd_call *c, sd_room *r, char *local, long together) {
   const sd_unit *u = c->unit;
   int ports = u->inputs + u->outputs, moved = u->inputs + (u->reduce ? 0 : u->outputs), packed = 0;
-  long widest = 1, item = u->single ? 4 : 8, pointers = sd_padded((long)sizeof(void *) * (ports + 1)), bytes, vectors;
+  long widest = 1, item = u->single ? 4 : 8, pointers = sd_padded((long)sizeof(void *) * (ports + 1)), bytes, vectors, usual;
   char *next;
   memset(r, 0, sizeof *r);
   for (int p = 0; p < ports; p++) {
@@ -68,7 +70,7 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local, long together
     if (p < moved) packed |= !sd_lies(u, c->ports + p, p);
   }
   r->direct = !packed;
-  r->total = sd_total(c);
+  r->total = u->total;
   r->large = sd_large(c);
   packed |= r->large || u->reduce;
   if (packed) { /* a power of two of samples, so that tiles divide the blocks of a sum, and of both its vectors */
@@ -82,9 +84,13 @@ static int sd_make_room(const sd_call *c, sd_room *r, char *local, long together
   bytes = 3 * pointers + 2 * sd_padded(8L * ports) + sd_padded(8L * (packed ? r->tile : u->lanes)) +
           u->workspace * SD_VECTOR;
   if (u->reduce) bytes += 2 * vectors;
+  usual = c->count > 1 || u->columns ? u->lanes : 0;
 #define SD_HELD(p) \
-  (!sd_lies(u, c->ports + (p), p) || (r->large && (p) >= u->inputs) ? r->tile : c->count > 1 || u->columns ? u->lanes : 0)
-  for (int p = 0; p < moved; p++) bytes += sd_padded(SD_HELD(p) * c->ports[p].size * item);
+  (packed && (!sd_lies(u, c->ports + (p), p) || (r->large && (p) >= u->inputs)) ? r->tile : usual)
+  if (packed)
+    for (int p = 0; p < moved; p++) bytes += sd_padded(SD_HELD(p) * c->ports[p].size * item);
+  else /* at most */
+    bytes += usual * widest * item + moved * SD_VECTOR;
   if (bytes > SD_LOCAL && !(local = r->memory = malloc((size_t)bytes + SD_VECTOR))) return 0;
   next = (char *)(((size_t)local + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR);
 #define SD_TAKE(type, size) (type)next, next += sd_padded(size)

@@ -56,6 +56,7 @@ typedef struct {
   long samples;          /* that it takes at once: a power of two, the lanes or more */
   long cost;             /* about the operations of one sample; decides how many threads are worth it */
   int inputs, outputs, reduce;
+  long total; /* numbers of one sample's results */
   int columns, single, packed; /* what the unit reads and writes */
   const char *constant;     /* inputs that the unit reads from one sample, of all or of each run along the last axis
                                of a call, or null for none */
@@ -118,11 +119,19 @@ static inline int sd_packs_runs(const sd_port *p, int axes, long count) {
   return count * p->size > 0;
 }
 
-/* Numbers of one sample's results. */
-static inline long sd_total(const sd_call *c) {
-  long total = 0;
-  for (int p = c->unit->inputs; p < c->unit->inputs + c->unit->outputs; p++) total += c->ports[p].size;
-  return total;
+/* Whether a result is written where an input begins. */
+static inline int sd_in_its_place(const sd_call *c) {
+  const sd_port *inputs = c->ports, *outputs = inputs + c->unit->inputs;
+  const char *low = 0, *high = 0;
+  for (int q = 0; q < c->unit->outputs; q++) {
+    if (!q || outputs[q].data < low) low = outputs[q].data;
+    if (!q || outputs[q].data > high) high = outputs[q].data;
+  }
+  for (int p = 0; p < c->unit->inputs; p++)
+    if (inputs[p].data >= low && inputs[p].data <= high) /* of a hundred results few are looked at */
+      for (int q = 0; q < c->unit->outputs; q++)
+        if (inputs[p].data == outputs[q].data) return 1;
+  return 0;
 }
 
 #endif

@@ -27,6 +27,7 @@ from ...graph.reference import positions as taken
 from ...graph.reference import scipy_special as special
 from ...graph.scalars.functions import FUNCTIONS, expanded
 from ...graph.sizes import Dim, Size
+from ...lowering.matrices import said_of_indefinite
 from .contraction import emit_contraction, emit_structure
 from .writer import Writer, number
 
@@ -149,7 +150,7 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
 NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if row.numpy and "." not in row.numpy),
     *(row.numpy for row in PRIMITIVES.values() if row.numpy and "." not in row.numpy),
-    *("span", "at", "positions", "nonempty", "shifted_identity", "join", "common_length", "arrange_each"),
+    *("span", "at", "positions", "nonempty", "shifted_identity", "join", "common_length", "definite", "arrange_each"),
 )
 
 
@@ -394,8 +395,15 @@ class _Emitter:
         for arg in node.args:
             self._variable(arg)
         texts = [self._operand(arg, rank, REAL) if arg.shape else self._real(arg) for arg in node.args]
+        said = said_of_indefinite(node.args[0]) if node.op in _OF_DEFINITE else ""
+        if said:
+            texts[0] = self.writer.call("definite", texts[0], repr(said))
         more = map(str, node.payload or ())
         return self.writer.assign(self.writer.call(PRIMITIVES[node.op].numpy, *texts, *more), node.shape)
+
+
+#: Functions of matrices that find out whether one is definite which is declared so.
+_OF_DEFINITE = frozenset({"det", "logdet", "logabsdet", "inv", "solve"})
 
 
 #: Operations that are written in other ways than as a call of one function.

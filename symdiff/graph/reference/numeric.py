@@ -276,6 +276,17 @@ def cholesky(a: Array) -> Array:
 Stacked = Callable[..., Any]
 
 
+def definite(a: Array, said: str) -> Array:
+    """Return matrices that are declared positive definite; raise ``said`` where one has no Cholesky factor."""
+    known = np.where(np.isnan(a).any(axis=(-2, -1), keepdims=True), np.eye(a.shape[-1]), a)
+    try:
+        np.linalg.cholesky(known)
+    except np.linalg.LinAlgError:
+        index = _first_failure(np.linalg.cholesky, known)
+        raise SingularMatrixError(said, index) from None
+    return a
+
+
 def _guarded(name: str, trouble: str, function: Stacked, probe: Stacked, a: Array) -> Array:
     """Apply ``function``; on failure let NaN pass through, or name the first matrix that fails ``probe``."""
     try:

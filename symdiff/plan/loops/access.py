@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeAlias
 
 from ..._kernels.system.scopes import Bound
 from ...errors import UnsupportedError
-from ...graph import Item, Node
-from ...graph.primitives import ADJUGATES, DELTAS, ITERATED
+from ...graph import REAL, Item, Node, placeholder
+from ...graph.primitives import ADJUGATES, DELTAS, ITERATED, Assumptions
 from ...graph.sizes import Dim, Shape, Size, named
-from ...lowering.matrices import COFACTOR_LIMIT
+from ...lowering.matrices import COFACTOR_LIMIT, said_of_indefinite
 
 #: The number of samples of a call, or of rows: the axis of tiles. No letter of a user's is called so.
 BATCH: Size = named("(batch)")
@@ -112,6 +112,19 @@ class LoopInput(NamedTuple):
 
     source: Node
     access: Access
+
+
+def port_node(number: int, port: LoopInput, lengths: Shape) -> Node:
+    """Return the input of a loop's formula that stands for what is read, definite where that is whole such matrices."""
+    node, access = port
+    is_matrix = node.ndim >= 2 and all(
+        index.length is not None and is_whole(index, size)
+        for index, size in zip(access[-2:], node.shape[-2:], strict=True)
+    )
+    said = said_of_indefinite(node) if is_matrix else ""
+    if not said:
+        return placeholder(("port", number), lengths)
+    return placeholder(("port", number, said), lengths, REAL, Assumptions(symmetric=True, definite=True))
 
 
 class Check(NamedTuple):

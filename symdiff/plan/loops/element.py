@@ -29,7 +29,6 @@ from ...graph import (
     matrix,
     normalize,
     pad,
-    placeholder,
     reduce,
     reshape,
     scatter,
@@ -59,6 +58,7 @@ from .access import (
     is_long,
     is_whole,
     listed_along,
+    port_node,
     spread,
     without_leading_ones,
 )
@@ -140,7 +140,7 @@ class Elements:
             raise NoLoopError(f"one element depends on an axis of {max(lengths, key=str)}")
         port = LoopInput(node, access)
         if port not in self.ports:
-            self.ports[port] = placeholder(("port", len(self.ports)), tuple(lengths))
+            self.ports[port] = port_node(len(self.ports), port, tuple(lengths))
         return self.ports[port]
 
     def _rule(self, node: Node, access: Access, top: bool = False) -> Rule | None:

@@ -134,9 +134,12 @@ class SparseKernel(Kernel):
         if self._direct:
             return super()._serve(args, out)
         key = shapes_of(args)
-        if key is not None and key == self._last[0] and shares(out, self._last[1]):
-            self._last[2](*args, out=[out.data])
-            return out
+        if key is not None and key == self._last[0]:
+            _, template, inner = self._last
+            data = out if type(out) is np.ndarray else out.data if shares(out, template) else None
+            if data is not None and data.shape == template.data.shape:
+                inner(*args, out=[data])
+                return out
         if key is None and any(map(holds_symbol, args)):
             return self._applied(args, out)
         if self._one_sample and not self.options.is_reduced:
@@ -208,7 +211,8 @@ class SparseKernel(Kernel):
         if out is None:
             return self._assembled(data, positions.templates)
         template = positions.templates[0]
-        if template is not None and shares(out, template) and self.options.nonfinite != "raise":
+        is_known = template is not None and (type(out) is np.ndarray or shares(out, template))
+        if is_known and self.options.nonfinite != "raise":
             self._last = key, template, inner
         return out
 
