@@ -38,7 +38,8 @@ KINKS = """At a kink the derivative is the mean of the one-sided ones; `where` t
 the derivative 0. Elements that tie in `max`, `cummax`, `sort` and quantiles share equally: the derivative of `sort` is
 the mean over all orders of the tie. `interp` takes the piece that begins at a point. `symdiff.check` lists the kinks
 that a point lies on. A second derivative of a function of `abs(x)` is that of the two sides, which are equal: that of
-`cos(abs(x))` is -1 at 0. One of a function of `norm(x)` whose slope vanishes at 0 is its limit there; any other is nan.
+`cos(abs(x))` is -1 at 0. One through `maximum`, `minimum`, `relu` or `clip` of equal arguments is the mean of both
+sides. One of a function of `norm(x)` whose slope vanishes at 0 is its limit there; any other is nan.
 """
 
 ARRAYS = """## Array operations
@@ -83,7 +84,8 @@ names the ones that were made.
 REMAINING = """## What remains as it was written
 
 These forms are computed as they stand, so a nan or an inf can appear where the mathematics is finite. `symdiff.check`
-computes such a point in 120 digits and names the operation.
+computes such a point in 120 digits and names the operation. Second slopes at ties of several elements, and at kinks
+within loops, are products of mean slopes there, which is another number than the mean of both sides.
 
 A formula that is shown has the values that are computed at all finite inputs, up to rounding. Where an input is nan or
 infinite they may differ from it, and from NumPy's: the gradient of `sum(softmax(x))` is shown as zeros and is nan for a
@@ -138,6 +140,9 @@ FORMS = (
     ("slopes of `binom(n, k)` where it is 0", "k or n - k = -1, -2, ...", "products of numbers"),
     ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
     ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),
+    ("`max`, `cummax`, `sort` of elements that tie, `max(x)**2 + min(x)**2`", "second slopes there",
+     "`maximum` of two"),
+    ("`abs`, `maximum` and norms within loops", "second slopes at their kinks", "the turns written out"),
     ("a written 0 within a length, `norm(maximum(x, 0) + 0*x)`", "second slopes where it is 0", "no 0"),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -392,3 +393,19 @@ def test_polar_factors_of_equal_clustered_and_small_singular_values(spread: floa
         np.testing.assert_allclose(got, numbers, rtol=0, atol=1e-14 / smallest * abs(numbers).max())
     for lost in (np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1e-11, 2.0])):
         assert all(np.isnan(one).all() for one in kernel(lost))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_quotients_of_vectors_and_norms_of_eigenvalues_are_read_back(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    matrix = rng.choice(["outer(x, y) + outer(y, x)", "2 * outer(x, x)", "diag(x) + outer(y, y)", "3 * outer(y, y)"])
+    number = rng.choice(["norm(eigvalsh({m}))", "(1 + sum(eigvalsh({m})**2))", "(2 + norm(eigvalsh({m}))**2)"])
+    vector = rng.choice(["x", "x + y", "x * y", "mean(outer(x, y), axis=1)"])
+    text = f"{vector} / {number.format(m=matrix)}"
+    f = sd.jacobian(text, "x", x=n, y=n)
+    given = {"x": rng.normal(size=n), "y": rng.normal(size=n)}
+    expected = sd.compile(f, ["x", "y"], backend="numpy")(**given)
+    used = {name: n for name in given if name in set(re.findall(r"[a-z]+", str(f)))}
+    found = sd.compile(str(f), backend="interpreter", **used)(**{name: given[name] for name in used})
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-8), str(f)

@@ -144,6 +144,8 @@ def _share_at_zero(node: Node) -> Node | None:
         if number(bound) == 0.0 and x.shape == node.shape:
             one = node.args[2]
             moving = one.args[0] if one.op == "unless_nan" else None
+            if moving is not None and moving is not x and _ramp(moving) is x:
+                return x
             return x if moving is x or (moving is None and number(one) == 1.0) else None
     return None
 

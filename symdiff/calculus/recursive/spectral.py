@@ -76,7 +76,7 @@ def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: 
     power = _power_of(function, a, name)
     if power is not None:
         return power
-    return spectral(Spectral(name, function, function, len(parameters)), (a, *parameters))
+    return _by_what_counts(Spectral(name, function, function, len(parameters)), (a, *parameters))
 
 
 def differential_of(node: Node, directions: Sequence[Node]) -> Node:
@@ -154,7 +154,7 @@ def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
         if slope is not None:
             payload = Spectral(name, slope, divided(slope, order), count)
             rate = behind(tangent, own, node.ndim - 2 - own.ndim)
-            terms.append(apply("multiply", reshape(rate, (*rate.shape, 1, 1)), spectral(payload, node.args)))
+            terms.append(apply("multiply", reshape(rate, (*rate.shape, 1, 1)), _by_what_counts(payload, node.args)))
     for k, tangent in enumerate(tangents[1 + count :]):
         if tangent is not None:
             own = directions[k]
@@ -166,6 +166,21 @@ def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
     for term in terms[1:]:
         total = total + term
     return total
+
+
+def _by_what_counts(payload: Spectral, args: Sequence[Node]) -> Node:
+    """Apply a function without those numbers that are not in it: it is printed so, and has the axes of the others."""
+    count = 1 + payload.parameters
+    met = set(postorder([payload.function, payload.weights]))
+    used = [k for k in range(payload.parameters) if parameter(k) in met]
+    whole = spectral(payload, args)
+    if len(used) == payload.parameters:
+        return whole
+    new = {parameter(k): parameter(place) for place, k in enumerate(used)}
+    function, weights = substitute([payload.function, payload.weights], new)
+    payload = Spectral(payload.name, function, weights, len(used))
+    found = spectral(payload, (args[0], *(args[1 + k] for k in used), *args[count:]))
+    return found if found.shape == whole.shape else broadcast_to(found, whole.shape)
 
 
 def behind(tangent: Node, own: Node, missing: int) -> Node:

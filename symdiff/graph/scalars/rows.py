@@ -108,7 +108,13 @@ def _lorentzian_slope(x: Node, f: Node) -> Node:
 def _share(x: Node, y: Node, f: Node) -> Node:
     # the mean of the one-sided derivatives, a half each, where both are equal; nan where one is nan
     moving = [part for part in (x, y) if scalar_constant(part) is None]
-    return where(compare("equal", x, y), 0.5, unless_nan(moving[0] if len(moving) == 1 else f))
+    whole = f if len(moving) != 1 or f.op == "minimum" else moving[0]
+    return where(compare("equal", x, y), 0.5, unless_nan(whole))
+
+
+def _second_share(x: Node, y: Node, f: Node) -> Node:
+    # with the arguments in the other order: whose share it is decides second derivatives, see simplify/cancelling/ties
+    return _share(x, y, elementwise(f.op, (y, x)))
 
 
 def _not_less(x: Node, y: Node, f: Node) -> Node:
@@ -400,8 +406,10 @@ _unary("trunc", ZERO, source="constant pieces", instruction="trunc")
 _row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -_f("floor_divide")(x, y)), (ANY, POSITIVE), sympy="Mod",
      source="x - y floor(x/y)", singular=True)
 _row("floor_divide", (ZERO, ZERO), (ANY, POSITIVE), source="constant pieces", expansion=_floor_divide)
-_row("maximum", (_share, _share), (ANY, ANY), sympy="Max", supports=(_not_less, _not_greater), source="kink: mean")
-_row("minimum", (_share, _share), (ANY, ANY), sympy="Min", supports=(_not_greater, _not_less), source="kink: mean")
+_row("maximum", (_share, _second_share), (ANY, ANY), sympy="Max",
+     supports=(_not_less, _not_greater), source="kink: mean")
+_row("minimum", (_share, _second_share), (ANY, ANY), sympy="Min",
+     supports=(_not_greater, _not_less), source="kink: mean")
 _unary("unless_nan", ZERO, numpy="unless_nan", source="constant pieces",
        expansion=lambda x: where(compare("equal", x, x), 1.0, math.nan),
        written=lambda x: broadcast_to(constant(1.0), x.shape))

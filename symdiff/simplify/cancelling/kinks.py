@@ -34,6 +34,7 @@ from ...graph.sizes import Shape
 from ...graph.traversal import dependents
 from ..rewriter import spread
 from ..stability.lengths import joined_operands, squares_of
+from .ties import Tie, by_ties, on_a_side, tie_of, ties_in
 
 __all__ = ["named_signs", "paired_signs", "smooth_directions"]
 
@@ -54,6 +55,8 @@ ONE = constant(1.0)
 def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     """Put a constant in the place of each sign(x) beside abs(x), and return these with what they stand for.
 
+    So are shares of ties, as the slope of maximum(x, y) has them.
+
     Examples
     --------
     >>> from symdiff.graph import elementwise, input
@@ -66,6 +69,7 @@ def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     sizes = {_zero_of(part.args[0])[1] for part in postorder([node]) if part.op == "abs"}
     (plain,) = _by_zeros([node], sizes) if sizes else [node]
     signs = [part for part in postorder([plain]) if part.op == "sign" and part.args[0] in sizes] if sizes else []
+    signs += ties_in([plain])
     if not signs:
         return node, {}
     new = {sign: placeholder(("sign", k), sign.shape) for k, sign in enumerate(signs)}
@@ -109,11 +113,13 @@ def _by_zeros(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
 def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Node]:
     """Cancel each constant of :func:`named_signs` with the sign of the same x beside it, and put the signs back.
 
-    A product of both is sign(x)**2, which is 1 from both sides of 0.
+    A product of both is sign(x)**2, which is 1 from both sides of 0. That of two shares of one tie is that share.
     """
     if not back:
         return list(results)
-    found = _by_zeros(results, {sign.args[0] for sign in back.values()})
+    shares = [sign for sign in back.values() if tie_of(sign) is not None]
+    found = _by_zeros(results, {sign.args[0] for sign in back.values() if sign.op == "sign"})
+    found = by_ties(found, shares)
     pairs = {**back, **{sign: stand for stand, sign in back.items()}}
     for _ in range(_PASSES):
         new: dict[Node, Node] = {}
@@ -123,37 +129,53 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
         before, found = found, [new[one] for one in found]
         if found == before:
             break
-    mixed = _mixed(found, back)
+    ties = ties_in([*shares, *found])
+    stands = {stand: ties.get(sign, sign) for stand, sign in back.items()}
+    signs = {sign: sign for sign in back.values() if sign not in ties} | ties
+    mixed = _mixed(found, stands, signs)
     if mixed:
-        sides = [substitute(found, _on_a_side(mixed, side)) for side in (1.0, -1.0)]
+        sides = [substitute(found, _on_a_side(mixed, back, side)) for side in (1.0, -1.0)]
         half = constant(0.5)
         found = [elementwise("multiply", (half, elementwise("add", pair))) for pair in zip(*sides, strict=True)]
     return substitute(found, back)
 
 
-def _mixed(results: Sequence[Node], back: Mapping[Node, Node]) -> list[tuple[Node, Node]]:
-    """Return the constants and their signs that still meet in a product, in one that is not expanded."""
-    stands = {stand: 1 << k for k, stand in enumerate(back)}
-    signs = {sign: stands[stand] for stand, sign in back.items()}
+def _mixed(
+    results: Sequence[Node], stands: Mapping[Node, Node | Tie], signs: Mapping[Node, Node | Tie]
+) -> dict[Node, Node | Tie]:
+    """Return the constants and signs that still meet in a product, in one that is not expanded."""
+    places = {_place(what): 1 << k for k, what in enumerate(stands.values())}
+    left_bits = {stand: places[_place(what)] for stand, what in stands.items()}
+    right_bits = {sign: places.get(_place(what), 0) for sign, what in signs.items()}
     below: dict[Node, tuple[int, int]] = {}
     mixed = 0
     for node in postorder(results):
-        left, right = stands.get(node, 0), signs.get(node, 0)
-        for arg in node.args:
+        left, right = left_bits.get(node, 0), right_bits.get(node, 0)
+        for arg in node.args if not right else ():
             a, b = below[arg]
             if node.op not in APART:
                 mixed |= (left & b) | (a & right) | (a & b if node.is_power else 0)
             left, right = left | a, right | b
         below[node] = left, right
-    return [(stand, sign) for stand, sign in back.items() if stands[stand] & mixed]
+    both = {**stands, **signs}
+    return {node: what for node, what in both.items() if places.get(_place(what), 0) & mixed}
 
 
-def _on_a_side(mixed: Sequence[tuple[Node, Node]], side: float) -> dict[Node, Node]:
-    """Return what replaces signs and their constants on one side of 0: 1 or -1 at 0, the sign elsewhere."""
+def _place(what: Node | Tie) -> object:
+    """Return what is 0 where a sign or a share jumps; shares of one tie have it in common."""
+    return what.difference if isinstance(what, Tie) else what
+
+
+def _on_a_side(mixed: Mapping[Node, Node | Tie], back: Mapping[Node, Node], side: float) -> dict[Node, Node]:
+    """Return what replaces signs and shares and their constants on one side: 1 or -1 at 0, the sign elsewhere."""
     new: dict[Node, Node] = {}
-    for stand, sign in mixed:
-        at_zero = elementwise("equal", (sign.args[0], constant(0.0)), BOOL)
-        new[stand] = new[sign] = where(at_zero, side, sign)
+    for node, what in mixed.items():
+        sign = back.get(node, node)
+        if isinstance(what, Tie):
+            new[node] = on_a_side(sign, what, side)
+        else:
+            at_zero = elementwise("equal", (sign.args[0], constant(0.0)), BOOL)
+            new[node] = where(at_zero, side, sign)
     return new
 
 
@@ -162,20 +184,23 @@ def _paired(node: Node, pairs: Mapping[Node, Node]) -> Node:
     for one in dict.fromkeys(parts):
         if one in pairs:
             other = pairs[one]
-            found = _paired_operands(node, one, other) if node.is_contraction else _paired_factors(node, one, other)
+            is_share = other.is_choice or one.is_choice
+            pair = _paired_operands if node.is_contraction else _paired_factors
+            found = pair(node, one, other, is_share)
             if found is not None:
                 return found
     return node
 
 
-def _paired_operands(node: Node, one: Node, other: Node) -> Node | None:
+def _paired_operands(node: Node, one: Node, other: Node, is_share: bool) -> Node | None:
     labels, out, repeated = node.payload
     for i, arg in enumerate(node.args):
         for j, factor in enumerate(node.args) if arg is one else ():
             split = _split(factor, other) if j != i and labels[j] == labels[i] else None
             if split is not None:
                 total = []
-                for left, right in ((spread(ONE, arg.shape), split.times), (arg, split.rest)):
+                gone = arg if is_share else spread(ONE, arg.shape)
+                for left, right in ((gone, split.times), (arg, split.rest)):
                     if right is not None:
                         args = [left if k == i else right if k == j else own for k, own in enumerate(node.args)]
                         total.append(contract(args, labels, out, dict(repeated)))
@@ -183,14 +208,14 @@ def _paired_operands(node: Node, one: Node, other: Node) -> Node | None:
     return None
 
 
-def _paired_factors(node: Node, one: Node, other: Node) -> Node | None:
+def _paired_factors(node: Node, one: Node, other: Node, is_share: bool) -> Node | None:
     parts = factors_of(node, _FACTORS).parts
     if not any(part is one and n == 1.0 for part, n in parts):
         return None
     for factor, n in parts:
         split = _split(factor, other) if n == 1.0 and factor is not one else None
         if split is not None:
-            total = [_exchanged(node, {one: ONE, factor: split.times})]
+            total = [_exchanged(node, {factor: split.times} if is_share else {one: ONE, factor: split.times})]
             if split.rest is not None:
                 total.append(_exchanged(node, {factor: split.rest}))
             return _added(total, node.shape)
