@@ -17,6 +17,7 @@ __all__ = [
     "BRANCHING",
     "CHOICE",
     "DECLARED",
+    "EIGENVECTORS",
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
@@ -95,6 +96,8 @@ SPECTRUM = 2048
 SHARES = 4096
 #: Functions divided by their argument, such as sin(x) / x, and their derivatives.
 QUOTIENT = 8192
+#: Eigenvectors.
+EIGENVECTORS = 16384
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -130,6 +133,7 @@ _OPERATIONS = {
     OF_SQUARE: _OF_SQUARES,
     QUOTIENT: [f"{name}_remainder_1" for name, orders in _ORDERS.items() if 1 in orders],
     SPECTRUM: ["eigvalsh"],
+    EIGENVECTORS: ["eigenvectors"],
 }
 
 
