@@ -7,8 +7,10 @@ Gives
 Invariants
     * What is smooth where eigenvalues are equal has right derivatives there; the rest is nan.
 Files
+    columns              columns of eigenvectors, and the function of the matrix that a sum over them is
     divided_differences  divided differences of scalar formulas, without cancellation
-    projectors           products of eigenvectors that are functions of the matrix
+    products             products of such columns, as factors with labels, and sums over their numbers
+    projectors           formulas with functions of the matrix in place of pairs of columns
     recognition          cotangents and weights that are one function of each eigenvalue
     spectral             eigenvalues, eigenvectors and functions of symmetric matrices
 Add

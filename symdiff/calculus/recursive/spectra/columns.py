@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ....graph import Item, Node, constant, contract, gather, matrix, postorder, slicing, whole
+from ....graph import (
+    Item,
+    Node,
+    constant,
+    contract,
+    elementwise,
+    gather,
+    matrix,
+    postorder,
+    rebuild,
+    reshape,
+    slicing,
+    whole,
+)
 from ....graph.contractions import parameter
+from ....graph.scalars.functions import FUNCTIONS
 from ....graph.sizes import Dim
 from .recognition import OfEigenvalues, as_function, within
 from .spectral import function_of
@@ -69,25 +83,49 @@ def along_last(x: Node, picked: Picked) -> Node:
         if picked != tuple(range(picked[0], picked[0] + step * len(picked), step or 1)):
             return gather(x, x.ndim - 1, picked)
         picked = Span(picked[0], step, len(picked))
-    return slicing(x, (*map(whole, x.shape[:-1]), tuple(picked)))
+    return slicing(x, (*map(whole, x.shape[:-1]), (picked.start, picked.step, picked.length)))
 
 
 def _taken_as(node: Node, base: Node) -> Picked | None:
     """Return which places of ``base``'s last axis a node has, if it is that and nothing else."""
-    if node is base:
-        return all_of(base.shape[-1])
-    if not (node.is_slice or node.is_gather) or node.ndim != base.ndim:
-        return None
-    (arg,) = node.args
-    found = _taken_as(arg, base)
-    if found is None:
-        return None
-    if node.is_gather:
-        return gathered_of(found, node.payload.indices) if node.payload.axis == -1 else None
-    *lead, last = node.payload.items
-    if any(item != whole(size) for item, size in zip(lead, arg.shape, strict=False)):
-        return None
-    return part_of(found, last)
+    steps = []
+    while node is not base:
+        if not (node.is_slice or node.is_gather) or node.ndim != base.ndim:
+            return None
+        steps.append(node)
+        (node,) = node.args
+    found: Picked | None = all_of(base.shape[-1])
+    for step in reversed(steps):
+        if found is None:
+            return None
+        if step.is_gather:
+            found = gathered_of(found, step.payload.indices) if step.payload.axis == -1 else None
+            continue
+        *lead, last = step.payload.items
+        if any(item != whole(size) for item, size in zip(lead, base.shape, strict=False)):
+            return None
+        found = part_of(found, last)
+    return found
+
+
+def _inward(weight: Node) -> Node:
+    """Move what takes places of a formula's values, or their shape, to the eigenvalues inside."""
+    if not (weight.is_reshape or (weight.ndim == 1 and (weight.is_slice or weight.is_gather))):
+        return weight
+    (arg,) = weight.args
+    if arg.op not in FUNCTIONS:
+        return weight
+    new: dict[Node, Node] = {}
+    for node in postorder([arg], lambda node: node.op not in FUNCTIONS or node.shape != arg.shape):
+        for one in node.args:
+            if one not in new:
+                new[one] = _placed(weight, one) if one.shape == arg.shape else one
+        new[node] = elementwise(node.op, tuple([new[one] for one in node.args]), node.dtype)
+    return new[arg]
+
+
+def _placed(taking: Node, x: Node) -> Node:
+    return reshape(x, taking.shape) if taking.is_reshape else rebuild(taking, (x,))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -135,7 +173,7 @@ def weighted(columns: Columns, weights: Sequence[Node]) -> Node | None:
     parts = _parts(columns.picked, fixed)
     if parts is None:
         return None
-    rest = [w for w in weights if not w.is_constant]
+    rest = [_inward(w) for w in weights if not w.is_constant]
     found = OfEigenvalues(constant(1.0), [])
     if rest:
         own = along_last(x, columns.picked)

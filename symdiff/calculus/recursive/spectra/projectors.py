@@ -14,49 +14,65 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import NamedTuple, TypeAlias
-
-import numpy as np
+from typing import NamedTuple
 
 from ....graph import (
-    Item,
     Labels,
     Node,
     constant,
     delta,
+    dependents,
     elementwise,
+    matrix,
     onehot,
+    part_of_part,
+    placeholder,
     postorder,
     rebuild,
     reduce,
     slicing,
+    substitute,
     whole,
 )
-from ....graph import gather as gathering
-from ....graph.deltas.affine import is_identity
-from ....graph.deltas.einsum import einsum
+from ....graph.deltas.einsum import add_terms
 from ....graph.kinds import EIGENVECTORS
-from ....graph.scalars.functions import scalar_constant
+from ....graph.scalars.arithmetic import terms_of
+from ....graph.scalars.functions import FUNCTIONS, scalar_constant
 from ....graph.sizes import Dim
-from .columns import Columns, all_of, gathered_of, part_of, weighted
+from .columns import Columns, Span, all_of, along_last, weighted
+from .products import Factor, Product, closed, columns_of, is_column, sizes_of, taken_from, value_of
 
 #: Factors that a product has at most.
 _MOST = 24
 
-Factor: TypeAlias = tuple["Node | Columns", Labels]
-
-
-class Product(NamedTuple):
-    """A node as a product: its factors with labels, the labels of its own axes, and the sizes of all."""
-
-    factors: list[Factor]
-    out: Labels
-    sizes: dict[int, Dim]
-
 
 def in_projectors(node: Node) -> Node:
     """Return a formula with functions of the matrix in place of pairs of columns of its eigenvectors."""
-    return _Opened().of(node) if node.below & EIGENVECTORS else node
+    return _Opened().of(_of_single_matrices(node)) if node.below & EIGENVECTORS else node
+
+
+#: Axes of the spectra of a matrix.
+_AXES = {"eigenvectors": 2, "eigvalsh": 1}
+
+
+def _of_single_matrices(root: Node) -> Node:
+    """Take spectra of some matrices of a stack in place of some of the spectra of all."""
+    new: dict[Node, Node] = {}
+    for node in postorder([root]):
+        made = new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        if not made.is_slice:
+            continue
+        (arg,), items = made.args, made.payload.items
+        if arg.is_slice:
+            items = part_of_part(arg.payload.items, items)
+            (arg,) = arg.args
+        own = _AXES.get(arg.op, arg.ndim)
+        lead = items[: arg.ndim - own]
+        if any(item != whole(size) for item, size in zip(lead, arg.shape, strict=False)):
+            (matrices,) = arg.args
+            part = matrix(arg.op, slicing(matrices, (*lead, *map(whole, matrices.shape[-2:]))))
+            new[node] = slicing(part, (*map(whole, part.shape[:-own]), *items[arg.ndim - own :]))
+    return new[root]
 
 
 class _Opened:
@@ -66,30 +82,34 @@ class _Opened:
         self.products: dict[Node, Product] = {}
         self.new: dict[Node, Node] = {}
         self.labels: Iterator[int] = count()
+        #: Whether there are products of columns that are taken one by one.
+        self.single = False
 
     def of(self, root: Node) -> Node:
         for node in postorder([root], lambda node: node.is_barrier or not node.below & EIGENVECTORS):
-            known = not node.is_barrier and bool(node.below & EIGENVECTORS)
-            self.new[node] = self._written(node) if known else node
-        return self.new[root]
+            self.new[node] = self._written(node)
+        return self.new.get(root, root)
 
     def _written(self, node: Node) -> Node:
+        joined = self._joined(node) if node.is_additive and self.single else None
+        if joined is not None:
+            return joined
         product = self._product(node)
-        if product is not None and not _columns(product):
-            return _value(product)
+        if product is not None and not columns_of(product):
+            return value_of(product)
         if product is not None and len(product.factors) <= _MOST:
             self.products[node] = product
         args = [self.new.get(arg, arg) for arg in node.args]
         if node.op == "norm" and node.args[0] in self.products:
             turned = self._projected(node)
             args = args if turned is None else [turned]
-            return reduce("norm", args[0], node.payload.axes)
+            return reduce("norm", args[0], tuple([axis + args[0].ndim for axis in node.payload.axes]))
         return rebuild(node, tuple(args))
 
     def _product(self, node: Node) -> Product | None:
         if node.op == "eigenvectors":
             own = self._fresh(node.ndim)
-            return Product([(Columns(node, all_of(node.shape[-1])), own)], own, _sizes(own, node))
+            return Product([(Columns(node, all_of(node.shape[-1])), own)], own, sizes_of(own, node))
         if not any(arg in self.products for arg in node.args):
             return None
         if node.is_named:
@@ -116,7 +136,7 @@ class _Opened:
         if product is None:
             arg = self.new.get(arg, arg)
             if not arg.is_contraction or not any(part.is_delta for part in arg.args):
-                return Product([(arg, own)], own, _sizes(own, arg))
+                return Product([(arg, own)], own, sizes_of(own, arg))
             labels, out, repeated = arg.payload
             sizes = dict(repeated)
             for part, names in zip(arg.args, labels, strict=True):
@@ -138,7 +158,7 @@ class _Opened:
             part = self._factors(arg, tuple([new[n] for n in own]))
             whole_product.factors.extend(part.factors)
             whole_product.sizes.update(part.sizes)
-        return _closed(whole_product)
+        return closed(whole_product)
 
     def _scaled(self, node: Node) -> Product | None:
         """Open products element by element, quotients by what has no columns, and squares."""
@@ -164,7 +184,7 @@ class _Opened:
         picked: list[tuple[Columns, int]] = []
         for arg in node.args:
             product = self.products.get(arg)
-            columns = [] if product is None else _columns(product)
+            columns = [] if product is None else columns_of(product)
             if product is None or len(columns) != 1 or arg.shape != node.shape:
                 return None
             ((found, (*lead, row, column)),) = columns
@@ -177,17 +197,37 @@ class _Opened:
                 others.append((delta(size, size), (row, inner)))
                 row, product = inner, product._replace(sizes={**product.sizes, inner: size})
             axes = tuple([label for label in product.out if label != column])
-            rests.append(_value(Product(others, (*axes, row), product.sizes)))
+            rests.append(value_of(Product(others, (*axes, row), product.sizes)))
             picked.append((found, product.out.index(column)))
         if picked[0] != picked[1]:
             return None
         (found, place), rest = picked[0], elementwise(node.op, tuple(rests))
-        *axes, row = self._fresh(rest.ndim)
-        column = next(self.labels)
-        sizes = {**_sizes((*axes, row), rest), column: node.shape[place]}
-        return Product(
-            [(found, (row, column)), (rest, (*axes, row))], (*axes[:place], column, *axes[place:]), sizes
-        )
+        own, column = self._fresh(rest.ndim), next(self.labels)
+        sizes = {**sizes_of(own, rest), column: node.shape[place]}
+        out = (*own[:place], column, *own[place:-1])
+        return Product([(found, (own[-1], column)), (rest, own)], out, sizes)
+
+    def _joined(self, node: Node) -> Node | None:
+        """Add products of one column each that differ in their columns alone, as a product of several columns."""
+        alike: dict[tuple[float, tuple[object, ...]], list[tuple[int, Product, Node]]] = {}
+        rest: list[tuple[float, Node]] = []
+        for scale, term in terms_of(node)[0]:
+            one = _of_one_column(self.products.get(term))
+            if one is None:
+                rest.append((scale, self.new.get(term, term)))
+            else:
+                alike.setdefault((scale, _described(one)), []).append((one.column, one.product, term))
+        found = False
+        for (scale, _), group in alike.items():
+            numbers = [number for number, _, _ in group]
+            several = _of_columns_together(group[0][1], numbers) if 1 < len(group) == len({*numbers}) else None
+            whole_product = None if several is None else closed(several)
+            if whole_product is None or columns_of(whole_product):
+                rest += [(scale, self.new.get(term, term)) for _, _, term in group]
+            else:
+                rest.append((scale, value_of(whole_product)))
+                found = True
+        return add_terms(rest) if found else None
 
     # ------------------------------------------------------------------------ parts
 
@@ -199,12 +239,13 @@ class _Opened:
             start, step, length = item
             if item == whole(sizes[label]):
                 out.append(label)
-            elif _is_column(label, factors):
-                taken = _of_columns(factors, label, item)
+            elif is_column(label, factors):
+                taken = taken_from(factors, label, item)
                 if taken is None:
                     return None
                 factors, sizes[label] = taken, 1 if length is None else length
                 out += [label] * (length is not None)
+                self.single = self.single or length is None
             elif length is None:
                 factors.append((onehot(sizes[label], start), (label,)))
             else:
@@ -218,15 +259,15 @@ class _Opened:
         product = self.products[node.args[0]]
         axis, indices = node.payload
         label = product.out[axis]
-        if not _is_column(label, product.factors):
+        if not is_column(label, product.factors):
             return None
-        taken = _of_columns(product.factors, label, None, indices)
+        taken = taken_from(product.factors, label, None, indices)
         return None if taken is None else Product(taken, product.out, {**product.sizes, label: len(indices)})
 
     def _projected(self, node: Node) -> Node | None:
         """Return what has the norm of an array with columns: the columns times their coefficients have it."""
         product = self.products[node.args[0]]
-        columns = _columns(product)
+        columns = columns_of(product)
         if len(columns) != 1:
             return None
         ((found, own),) = columns
@@ -241,110 +282,69 @@ class _Opened:
         place = next(self.labels)
         factors = [(p, (*own[:-1], place)) if part is found else (part, names) for part, names in product.factors]
         out = tuple([place if label == own[-1] else label for label in product.out])
-        return _value(Product(factors, out, {**product.sizes, place: found.vectors.shape[-1]}))
+        return value_of(Product(factors, out, {**product.sizes, place: found.vectors.shape[-1]}))
 
 
-# ---------------------------------------------------------------------------- factors
+# ---------------------------------------------------------------------------- sums of products of one column each
 
 
-def _sizes(labels: Labels, node: Node) -> dict[int, Dim]:
-    return dict(zip(labels, node.shape, strict=True))
+class _OneColumn(NamedTuple):
+    """A product with one column twice, the number of the column, and its eigenvalue."""
+
+    product: Product
+    column: int
+    eigenvalue: Node
 
 
-def _columns(product: Product) -> list[tuple[Columns, Labels]]:
-    return [(part, own) for part, own in product.factors if isinstance(part, Columns)]
+def _of_one_column(product: Product | None) -> _OneColumn | None:
+    """Return a product with its two columns in front, if it has one column twice."""
+    columns = [] if product is None else columns_of(product)
+    if product is None or len(columns) != 2 or columns[0][0] != columns[1][0]:
+        return None
+    vectors, picked = columns[0][0]
+    if isinstance(picked, Span) or len(picked) != 1 or vectors.ndim != 2:
+        return None
+    ends = {own[-1] for _, own in columns}
+    rest = [factor for factor in product.factors if isinstance(factor[0], Node)]
+    if len(ends) < 2 or any(not ends.isdisjoint(own) for own in (product.out, *[own for _, own in rest])):
+        return None
+    eigenvalue = slicing(matrix("eigvalsh", *vectors.args), ((picked[0], 1, None),))
+    return _OneColumn(product._replace(factors=[*columns, *rest]), picked[0], eigenvalue)
 
 
-def _value(product: Product) -> Node:
-    """Return a product without columns as a node."""
-    parts = [part for part, _ in product.factors if isinstance(part, Node)]
-    return einsum(parts, [own for _, own in product.factors], product.out, product.sizes)
+#: What stands for the eigenvalue of a column.
+_EIGENVALUE = placeholder(("eigenvalue of a column",), ())
 
 
-def _is_column(label: int, factors: Sequence[Factor]) -> bool:
-    return any(isinstance(part, Columns) and own[-1] == label for part, own in factors)
-
-
-def _of_columns(
-    factors: Sequence[Factor], label: int, item: Item | None, indices: Sequence[int] = ()
-) -> list[Factor] | None:
-    """Take some columns, and their places in what they are multiplied by: a part of the axis, or some indices."""
-    result: list[Factor] = []
-    for part, own in factors:
-        if label not in own:
-            result.append((part, own))
-        elif isinstance(part, Columns):
-            picked = gathered_of(part.picked, indices) if item is None else part_of(part.picked, item)
-            if picked is None:
-                return None
-            result.append((part._replace(picked=picked), own))
+def _described(one: _OneColumn) -> tuple[object, ...]:
+    """Return what products that differ in their columns alone have in common."""
+    names: dict[int, int] = {}
+    parts: list[object] = []
+    for part, own in one.product.factors:
+        if isinstance(part, Columns):
+            parts.append(part.vectors)
         else:
-            for axis, name in enumerate(own):
-                if name == label:
-                    part = gathering(part, axis, tuple(indices)) if item is None else _kept(part, axis, item)
-            result.append((part, own))
-    return result
+            parts.append(substitute([part], {one.eigenvalue: _EIGENVALUE})[0] if not part.shape else part)
+        parts.append(tuple([names.setdefault(label, len(names)) for label in own]))
+    return (*parts, tuple([names.setdefault(label, len(names)) for label in one.product.out]))
 
 
-def _kept(x: Node, axis: int, item: Item) -> Node:
-    start, step, length = item
-    kept = (start, step, 1 if length is None else length)
-    return slicing(x, tuple([kept if a == axis else whole(n) for a, n in enumerate(x.shape)]))
-
-
-# ---------------------------------------------------------------------------- sums over columns
-
-
-def _closed(product: Product) -> Product | None:
-    """Put functions of the matrix for pairs of the same columns that are summed over; None if other sums are left."""
-    product = _without_deltas(product)
-    for label in dict.fromkeys(own[-1] for _, own in _columns(product)):
-        if label in product.out:
-            continue
-        own = [factor for factor in product.factors if label in factor[1]]
-        pair = [(part, names) for part, names in own if isinstance(part, Columns)]
-        if len(pair) == 1 and len(own) == 1 and product.sizes[label] == 1:
-            continue  # one column, which has no axis
-        if len(pair) != 2 or pair[0][0] != pair[1][0] or pair[0][1][:-2] != pair[1][1][:-2]:
+def _of_columns_together(product: Product, numbers: Sequence[int]) -> Product | None:
+    """Return the sum over some columns of a product with one of them."""
+    (columns, own), (_, other), *rest = product.factors
+    assert isinstance(columns, Columns)
+    picked = tuple(sorted(numbers))
+    x = matrix("eigvalsh", *columns.vectors.args)
+    one, all_of_them = slicing(x, ((columns.picked[0], 1, None),)), along_last(x, picked)
+    label = own[-1]
+    factors: list[Factor] = [(columns._replace(picked=picked), names) for names in (own, (*other[:-1], label))]
+    for part, names in rest:
+        assert isinstance(part, Node)
+        moving = {} if part.shape else dependents(postorder([part]), [one])
+        if not moving:
+            factors.append((part, names))
+        elif all(node.op in FUNCTIONS or node is one for node in moving):
+            factors.append((substitute([part], {one: all_of_them})[0], (label,)))
+        else:
             return None
-        (columns, (*lead, row, _)), (_, other) = pair
-        weights: list[Node] = []
-        for part, names in own:
-            if isinstance(part, Node):
-                if names not in ((label,), (*lead, label)):
-                    return None
-                weights.append(part)
-        function = weighted(columns, weights)
-        if function is None:
-            return None
-        rest = [factor for factor in product.factors if label not in factor[1]]
-        sizes = {name: size for name, size in product.sizes.items() if name != label}
-        product = Product([*rest, (function, (*lead, row, other[-2]))], product.out, sizes)
-    return product
-
-
-def _without_deltas(product: Product) -> Product:
-    """Give the two indices of a diagonal matrix one label, where one of them is that of a column."""
-    factors, out, sizes = product
-    for place, (part, own) in enumerate(factors):
-        if not isinstance(part, Node) or len(own) != 2 or own[0] == own[1] or not _is_diagonal(part):
-            continue
-        if not any(_is_column(label, factors) for label in own) or set(own) <= set(out):
-            continue
-        kept, gone = own if own[0] in out else own[::-1]
-        rest = [*factors[:place], *factors[place + 1 :]]
-        if part.is_constant:
-            rest.append((constant(np.diagonal(part.value).copy()), (kept,)))
-        new: list[Factor] = [(x, tuple([kept if n == gone else n for n in names])) for x, names in rest]
-        kept_sizes = {label: size for label, size in sizes.items() if label != gone}
-        return _without_deltas(Product(new, out, kept_sizes))
-    return product
-
-
-def _is_diagonal(node: Node) -> bool:
-    if node.is_delta:
-        return is_identity(node)
-    if not node.is_constant or node.shape[0] != node.shape[1]:
-        return False
-    values = node.value
-    return not np.any(values - np.diag(np.diagonal(values)))
+    return Product(factors, product.out, {**product.sizes, label: len(picked)})
