@@ -143,7 +143,8 @@ def test_the_nearest_matrix_of_lower_rank(shape: tuple[int, int], gap: float) ->
     kernel = sd.compile(sd.gradient(f, X), inputs=[X, C])
     left, right = (linalg.qr(draw(k, k, seed=k))[0] for k in shape)
     values = np.array([3.0, 3.0 - gap, 1.2, 0.5])[: min(shape)]
-    at, c, way = left[:, : len(values)] @ np.diag(values) @ right[: len(values)], *(draw(m, n, seed=9 + k) for k in (0, 1))
+    at = left[:, : len(values)] @ np.diag(values) @ right[: len(values)]
+    c, way = (draw(m, n, seed=9 + k) for k in (0, 1))
 
     def value(x: Any) -> float:
         u, s, vh = np.linalg.svd(x, full_matrices=False)

@@ -82,7 +82,7 @@ LOOPS, RANK = 8, 15
 
 
 def check_phases(steps: Sequence[Step]) -> None:
-    """Refuse steps of a tile that read what is known after all tiles, for a tile is gone through once, and of many axes.
+    """Refuse steps of many loops, and of a tile that read what is known after all tiles: it is gone through once.
 
     Raises
     ------

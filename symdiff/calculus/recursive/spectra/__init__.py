@@ -7,7 +7,7 @@ Gives
 Invariants
     * What is smooth where eigenvalues are equal has right derivatives there; the rest is nan.
 Files
-    columns              columns of eigenvectors, and the function of the matrix that a sum over them is
+    chosen_columns       columns of eigenvectors, and the function of the matrix that a sum over them is
     divided_differences  divided differences of scalar formulas, without cancellation
     products             products of such columns, as factors with labels, and sums over their numbers
     projectors           formulas with functions of the matrix in place of pairs of columns

@@ -12,12 +12,12 @@ from ....graph import gather as gathering
 from ....graph.deltas.affine import is_identity
 from ....graph.deltas.einsum import einsum
 from ....graph.sizes import Dim
-from .columns import Columns, gathered_of, part_of, weighted
+from .chosen_columns import Columns, gathered_of, part_of, weighted
 
 Factor: TypeAlias = tuple["Node | Columns", Labels]
 
 
-class Product(NamedTuple):
+class ColumnProduct(NamedTuple):
     """A node as a product: its factors with labels, the labels of its own axes, and the sizes of all."""
 
     factors: list[Factor]
@@ -30,12 +30,12 @@ def sizes_of(labels: Labels, node: Node) -> dict[int, Dim]:
     return dict(zip(labels, node.shape, strict=True))
 
 
-def columns_of(product: Product) -> list[tuple[Columns, Labels]]:
+def columns_of(product: ColumnProduct) -> list[tuple[Columns, Labels]]:
     """Return the columns among the factors, with their labels."""
     return [(part, own) for part, own in product.factors if isinstance(part, Columns)]
 
 
-def value_of(product: Product) -> Node:
+def value_of(product: ColumnProduct) -> Node:
     """Return a product without columns as a node."""
     parts = [part for part, _ in product.factors if isinstance(part, Node)]
     return einsum(parts, [own for _, own in product.factors], product.out, product.sizes)
@@ -76,7 +76,7 @@ def _kept(x: Node, axis: int, item: Item) -> Node:
 # ---------------------------------------------------------------------------- sums over columns
 
 
-def closed(product: Product) -> Product | None:
+def closed(product: ColumnProduct) -> ColumnProduct | None:
     """Put functions of the matrix for pairs of the same columns that are summed over; None if other sums are left."""
     product = _without_deltas(product)
     for label in dict.fromkeys(own[-1] for _, own in columns_of(product)):
@@ -101,18 +101,18 @@ def closed(product: Product) -> Product | None:
             return None
         rest = [factor for factor in product.factors if label not in factor[1]]
         sizes = {name: size for name, size in product.sizes.items() if name != label}
-        product = Product([*rest, (function, (*lead, row, other[-2]))], product.out, sizes)
+        product = ColumnProduct([*rest, (function, (*lead, row, other[-2]))], product.out, sizes)
     return product
 
 
-def _without_unit_axes(part: Node, own: Labels, product: Product) -> tuple[Node, Labels]:
+def _without_unit_axes(part: Node, own: Labels, product: ColumnProduct) -> tuple[Node, Labels]:
     """Leave axes of size 1 out that nothing else has."""
     met = [*product.out, *[label for _, names in product.factors for label in names]]
     kept = [axis for axis, label in enumerate(own) if part.shape[axis] != 1 or met.count(label) > 1]
     return reshape(part, tuple([part.shape[a] for a in kept])), tuple([own[a] for a in kept])
 
 
-def _without_deltas(product: Product) -> Product:
+def _without_deltas(product: ColumnProduct) -> ColumnProduct:
     """Give the two indices of a diagonal matrix one label, where one of them is that of a column."""
     factors, out, sizes = product
     place = 0
@@ -130,7 +130,7 @@ def _without_deltas(product: Product) -> Product:
         factors = [(x, tuple([kept if n == gone else n for n in names])) for x, names in rest]
         sizes = {label: size for label, size in sizes.items() if label != gone}
         place = 0
-    return Product(factors, out, sizes)
+    return ColumnProduct(factors, out, sizes)
 
 
 def _is_diagonal(node: Node) -> bool:

@@ -39,8 +39,8 @@ from ....graph.kinds import EIGENVECTORS
 from ....graph.scalars.arithmetic import terms_of
 from ....graph.scalars.functions import FUNCTIONS, scalar_constant
 from ....graph.sizes import Dim
-from .columns import Columns, Span, all_of, along_last, weighted
-from .products import Factor, Product, closed, columns_of, is_column, sizes_of, taken_from, value_of
+from .chosen_columns import Columns, EvenColumns, all_of, along_last, weighted
+from .products import ColumnProduct, Factor, closed, columns_of, is_column, sizes_of, taken_from, value_of
 
 #: Factors that a product has at most.
 _MOST = 24
@@ -79,7 +79,7 @@ class _Opened:
     """Nodes as products that hold columns, and what stands in the place of all."""
 
     def __init__(self) -> None:
-        self.products: dict[Node, Product] = {}
+        self.products: dict[Node, ColumnProduct] = {}
         self.new: dict[Node, Node] = {}
         self.labels: Iterator[int] = count()
         #: Whether there are products of columns that are taken one by one.
@@ -106,10 +106,10 @@ class _Opened:
             return reduce("norm", args[0], tuple([axis + args[0].ndim for axis in node.payload.axes]))
         return rebuild(node, tuple(args))
 
-    def _product(self, node: Node) -> Product | None:
+    def _product(self, node: Node) -> ColumnProduct | None:
         if node.op == "eigenvectors":
             own = self._fresh(node.ndim)
-            return Product([(Columns(node, all_of(node.shape[-1])), own)], own, sizes_of(own, node))
+            return ColumnProduct([(Columns(node, all_of(node.shape[-1])), own)], own, sizes_of(own, node))
         if not any(arg in self.products for arg in node.args):
             return None
         if node.is_named:
@@ -130,37 +130,37 @@ class _Opened:
 
     # ------------------------------------------------------------------------ products
 
-    def _factors(self, arg: Node, own: Labels) -> Product:
+    def _factors(self, arg: Node, own: Labels) -> ColumnProduct:
         """Return an argument as a product with labels of its own inside, and ``own`` outside."""
         product = self.products.get(arg)
         if product is None:
             arg = self.new.get(arg, arg)
             if not arg.is_contraction or not any(part.is_delta for part in arg.args):
-                return Product([(arg, own)], own, sizes_of(own, arg))
+                return ColumnProduct([(arg, own)], own, sizes_of(own, arg))
             labels, out, repeated = arg.payload
             sizes = dict(repeated)
             for part, names in zip(arg.args, labels, strict=True):
                 sizes.update(zip(names, part.shape, strict=True))
-            product = Product(list(zip(arg.args, labels, strict=True)), out, sizes)
+            product = ColumnProduct(list(zip(arg.args, labels, strict=True)), out, sizes)
         new = dict(zip(product.out, own, strict=True))
         for label in product.sizes:
             if label not in new:
                 new[label] = next(self.labels)
         factors: list[Factor] = [(part, tuple([new[n] for n in names])) for part, names in product.factors]
-        return Product(factors, own, {new[label]: size for label, size in product.sizes.items()})
+        return ColumnProduct(factors, own, {new[label]: size for label, size in product.sizes.items()})
 
     def _contracted(
         self, args: Sequence[Node], labels: Sequence[Labels], out: Labels, repeated: Mapping[int, Dim]
-    ) -> Product | None:
+    ) -> ColumnProduct | None:
         new = {label: next(self.labels) for own in (*labels, out) for label in own}
-        whole_product = Product([], tuple([new[n] for n in out]), {new[n]: size for n, size in repeated.items()})
+        whole_product = ColumnProduct([], tuple([new[n] for n in out]), {new[n]: size for n, size in repeated.items()})
         for arg, own in zip(args, labels, strict=True):
             part = self._factors(arg, tuple([new[n] for n in own]))
             whole_product.factors.extend(part.factors)
             whole_product.sizes.update(part.sizes)
         return closed(whole_product)
 
-    def _scaled(self, node: Node) -> Product | None:
+    def _scaled(self, node: Node) -> ColumnProduct | None:
         """Open products element by element, quotients by what has no columns, and squares."""
         args = list(node.args)
         if node.is_negation:
@@ -178,7 +178,7 @@ class _Opened:
             labels.append(tuple([a if size == node.shape[a] else next(other) for a, size in axes]))
         return self._contracted(args, labels, out, dict(enumerate(node.shape)))
 
-    def _added(self, node: Node) -> Product | None:
+    def _added(self, node: Node) -> ColumnProduct | None:
         """Add what is multiplied by the same columns."""
         rests: list[Node] = []
         picked: list[tuple[Columns, int]] = []
@@ -197,7 +197,7 @@ class _Opened:
                 others.append((delta(size, size), (row, inner)))
                 row, product = inner, product._replace(sizes={**product.sizes, inner: size})
             axes = tuple([label for label in product.out if label != column])
-            rests.append(value_of(Product(others, (*axes, row), product.sizes)))
+            rests.append(value_of(ColumnProduct(others, (*axes, row), product.sizes)))
             picked.append((found, product.out.index(column)))
         if picked[0] != picked[1]:
             return None
@@ -205,11 +205,11 @@ class _Opened:
         own, column = self._fresh(rest.ndim), next(self.labels)
         sizes = {**sizes_of(own, rest), column: node.shape[place]}
         out = (*own[:place], column, *own[place:-1])
-        return Product([(found, (own[-1], column)), (rest, own)], out, sizes)
+        return ColumnProduct([(found, (own[-1], column)), (rest, own)], out, sizes)
 
     def _joined(self, node: Node) -> Node | None:
         """Add products of one column each that differ in their columns alone, as a product of several columns."""
-        alike: dict[tuple[float, tuple[object, ...]], list[tuple[int, Product, Node]]] = {}
+        alike: dict[tuple[float, tuple[object, ...]], list[tuple[int, ColumnProduct, Node]]] = {}
         rest: list[tuple[float, Node]] = []
         for scale, term in terms_of(node)[0]:
             one = _of_one_column(self.products.get(term))
@@ -231,7 +231,7 @@ class _Opened:
 
     # ------------------------------------------------------------------------ parts
 
-    def _sliced(self, node: Node) -> Product | None:
+    def _sliced(self, node: Node) -> ColumnProduct | None:
         whole_product = self.products[node.args[0]]
         factors, sizes = [*whole_product.factors], dict(whole_product.sizes)
         out: list[int] = []
@@ -253,16 +253,16 @@ class _Opened:
                 factors.append((delta(length, sizes[label], start, step), (part, label)))
                 sizes[part] = length
                 out.append(part)
-        return Product(factors, tuple(out), sizes)
+        return ColumnProduct(factors, tuple(out), sizes)
 
-    def _gathered(self, node: Node) -> Product | None:
+    def _gathered(self, node: Node) -> ColumnProduct | None:
         product = self.products[node.args[0]]
         axis, indices = node.payload
         label = product.out[axis]
         if not is_column(label, product.factors):
             return None
         taken = taken_from(product.factors, label, None, indices)
-        return None if taken is None else Product(taken, product.out, {**product.sizes, label: len(indices)})
+        return None if taken is None else ColumnProduct(taken, product.out, {**product.sizes, label: len(indices)})
 
     def _projected(self, node: Node) -> Node | None:
         """Return what has the norm of an array with columns: the columns times their coefficients have it."""
@@ -282,7 +282,7 @@ class _Opened:
         place = next(self.labels)
         factors = [(p, (*own[:-1], place)) if part is found else (part, names) for part, names in product.factors]
         out = tuple([place if label == own[-1] else label for label in product.out])
-        return value_of(Product(factors, out, {**product.sizes, place: found.vectors.shape[-1]}))
+        return value_of(ColumnProduct(factors, out, {**product.sizes, place: found.vectors.shape[-1]}))
 
 
 # ---------------------------------------------------------------------------- sums of products of one column each
@@ -291,18 +291,18 @@ class _Opened:
 class _OneColumn(NamedTuple):
     """A product with one column twice, the number of the column, and its eigenvalue."""
 
-    product: Product
+    product: ColumnProduct
     column: int
     eigenvalue: Node
 
 
-def _of_one_column(product: Product | None) -> _OneColumn | None:
+def _of_one_column(product: ColumnProduct | None) -> _OneColumn | None:
     """Return a product with its two columns in front, if it has one column twice."""
     columns = [] if product is None else columns_of(product)
     if product is None or len(columns) != 2 or columns[0][0] != columns[1][0]:
         return None
     vectors, picked = columns[0][0]
-    if isinstance(picked, Span) or len(picked) != 1 or vectors.ndim != 2:
+    if isinstance(picked, EvenColumns) or len(picked) != 1 or vectors.ndim != 2:
         return None
     ends = {own[-1] for _, own in columns}
     rest = [factor for factor in product.factors if isinstance(factor[0], Node)]
@@ -329,7 +329,7 @@ def _described(one: _OneColumn) -> tuple[object, ...]:
     return (*parts, tuple([names.setdefault(label, len(names)) for label in one.product.out]))
 
 
-def _of_columns_together(product: Product, numbers: Sequence[int]) -> Product | None:
+def _of_columns_together(product: ColumnProduct, numbers: Sequence[int]) -> ColumnProduct | None:
     """Return the sum over some columns of a product with one of them."""
     (columns, own), (_, other), *rest = product.factors
     assert isinstance(columns, Columns)
@@ -347,4 +347,4 @@ def _of_columns_together(product: Product, numbers: Sequence[int]) -> Product | 
             factors.append((substitute([part], {one: all_of_them})[0], (label,)))
         else:
             return None
-    return Product(factors, product.out, {**product.sizes, label: len(picked)})
+    return ColumnProduct(factors, product.out, {**product.sizes, label: len(picked)})

@@ -26,7 +26,7 @@ from .recognition import OfEigenvalues, as_function, within
 from .spectral import function_of
 
 
-class Span(NamedTuple):
+class EvenColumns(NamedTuple):
     """Columns from one at an even step: those of an axis of symbolic size."""
 
     start: Dim
@@ -35,7 +35,7 @@ class Span(NamedTuple):
 
 
 #: Which columns are taken, in their order: their numbers, where these are known.
-Picked: TypeAlias = "Span | tuple[int, ...]"
+Picked: TypeAlias = "EvenColumns | tuple[int, ...]"
 
 
 class Columns(NamedTuple):
@@ -47,14 +47,14 @@ class Columns(NamedTuple):
 
 def all_of(size: Dim) -> Picked:
     """Return all columns of a matrix."""
-    return tuple(range(size)) if isinstance(size, int) else Span(0, 1, size)
+    return tuple(range(size)) if isinstance(size, int) else EvenColumns(0, 1, size)
 
 
 def part_of(picked: Picked, item: Item) -> Picked | None:
     """Return a regular part of some columns; that of one place is the column there."""
     start, step, length = item
     length = 1 if length is None else length
-    if isinstance(picked, Span):
+    if isinstance(picked, EvenColumns):
         return _plain(picked.start + start * picked.step, step * picked.step, length)
     if not (isinstance(start, int) and isinstance(length, int)):
         return None
@@ -64,12 +64,12 @@ def part_of(picked: Picked, item: Item) -> Picked | None:
 def _plain(start: Dim, step: int, length: Dim) -> Picked:
     if isinstance(start, int) and isinstance(length, int):
         return tuple(range(start, start + step * length, step))
-    return Span(start, step, length)
+    return EvenColumns(start, step, length)
 
 
 def gathered_of(picked: Picked, indices: Sequence[int]) -> Picked | None:
     """Return the columns at some places of those given."""
-    if not isinstance(picked, Span):
+    if not isinstance(picked, EvenColumns):
         return tuple([picked[k] for k in indices])
     if not isinstance(picked.start, int):
         return None
@@ -78,11 +78,11 @@ def gathered_of(picked: Picked, indices: Sequence[int]) -> Picked | None:
 
 def along_last(x: Node, picked: Picked) -> Node:
     """Take the places of some columns from the last axis of an array."""
-    if not isinstance(picked, Span):
+    if not isinstance(picked, EvenColumns):
         step = picked[1] - picked[0] if len(picked) > 1 else 1
         if picked != tuple(range(picked[0], picked[0] + step * len(picked), step or 1)):
             return gather(x, x.ndim - 1, picked)
-        picked = Span(picked[0], step, len(picked))
+        picked = EvenColumns(picked[0], step, len(picked))
     return slicing(x, (*map(whole, x.shape[:-1]), (picked.start, picked.step, picked.length)))
 
 
@@ -140,7 +140,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _parts(picked: Picked, weights: Sequence[Node]) -> list[tuple[float, Dim, Dim]] | None:
     """Return runs of neighbouring columns, each with its number in the product of constant weights."""
-    if isinstance(picked, Span):
+    if isinstance(picked, EvenColumns):
         if weights or abs(picked.step) != 1:
             return None
         last = picked.start + picked.step * (picked.length - 1)
