@@ -10,7 +10,7 @@ import numpy as np
 
 import symdiff as sd
 from symdiff import Array, graph
-from symdiff.calculus.recursive.spectral import function_of
+from symdiff.calculus.recursive.spectra.spectral import function_of
 from symdiff.graph.contractions import point
 from symdiff.graph.primitives import Body
 from symdiff.graph.reference.interpret import evaluate

@@ -42,6 +42,8 @@ REGIONS: dict[str, tuple[str, Points]] = {
     "1F1 of any sign": ("hyp1f1", drawn(30, 3, uniform(-20, 20), uniform(-20, 20), uniform(-30, 30))),
     "1F1 far out": ("hyp1f1", drawn(30, 4, uniform(0.1, 20), uniform(0.1, 20), uniform(-600, 600))),
     "1F1 further": ("hyp1f1", drawn(30, 5, uniform(0.1, 5), uniform(0.1, 5), tenth(1, 9, -1))),
+    "1F1 of waves": ("hyp1f1", drawn(30, 11, uniform(20, 200), uniform(0.1, 50), uniform(-300, -30))),
+    "1F1 of waves, of any sign": ("hyp1f1", drawn(30, 12, uniform(-60, 60), uniform(-60, 60), uniform(-100, 100))),
     "2F1 of any sign": ("hyp2f1", drawn(30, 6, *[uniform(-5, 5)] * 2, uniform(0.1, 5), uniform(-3, 1))),
     "2F1 beside 1": ("hyp2f1", drawn(30, 7, *[uniform(-5, 5)] * 3, tenth(-16, 0, -1, 1.0))),
     "2F1 of whole gaps": ("hyp2f1", drawn(30, 8, whole(-4, 5), whole(1, 5, 2), whole(1, 5), tenth(-12, 0, -1, 1.0))),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from plan_layouts import (
@@ -213,3 +215,30 @@ def test_lists_of_positions(kind: str, single: bool, columns: bool) -> None:
         assert plan.run(given_arrays, targets, 9, 1) is None
         for found, wanted in zip(targets, expected, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4 if single else 1e-12, atol=1e-5 if single else 1e-13)
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_arrays_of_more_axes_than_a_step_has_loops(backend: Any) -> None:
+    A, B = sd.array("A", (4, 3, 6, 1, 2)), sd.array("B", tuple("abcde"))
+    at = np.random.default_rng(1).normal(size=(4, 3, 6, 1, 2))
+    other = np.random.default_rng(2).normal(size=(2, 3, 2, 2, 3))
+    for f, x, value in (
+        (np.linalg.tensorinv(A, ind=2), A, at),
+        (np.linalg.norm(B) * B, B, other),
+        (np.einsum("abcde,xbcdy->aexy", B, B), B, other),
+    ):
+        jacobian = sd.compile(sd.jacobian(f, x), inputs=[x], backend=backend)(value)
+        kernel, way, h = sd.compile(f, inputs=[x], backend=backend), np.cos(value), 1e-4
+        one, two = (kernel(value + k * h * way) - kernel(value - k * h * way) for k in (1, 2))
+        found = (jacobian * way).sum(tuple(range(f.ndim, f.ndim + x.ndim)))
+        np.testing.assert_allclose(found, (8 * one - two) / (12 * h), rtol=1e-7, atol=1e-7)
+
+
+def test_an_axis_that_a_matrix_operation_gives_is_no_axis_of_tiles() -> None:
+    A, x = sd.matrix("A", "n", "n", symmetric=True), sd.vector("x", "n")
+    at, v = np.random.default_rng(3).normal(size=(5, 5)), np.random.default_rng(4).normal(size=5)
+    values, vectors = np.linalg.eigh(A)
+    f = (vectors[:, :2].T @ x) ** 2 * values[:2]
+    own, turned = np.linalg.eigh((at + at.T) / 2)
+    found = sd.compile(f, inputs=[A, x], backend="interpreter")((at + at.T) / 2, v)
+    np.testing.assert_allclose(found, (turned[:, :2].T @ v) ** 2 * own[:2], rtol=1e-12)

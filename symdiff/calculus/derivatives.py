@@ -22,7 +22,8 @@ from ..ground.tracing import record
 from ..simplify import as_polynomial, by_inverses, opened_shares, simplify
 from .cost import cost
 from .modes import pullback, pushforward
-from .recursive import determinant, exponential, pseudo_inverse, recurrence, spectral
+from .recursive import determinant, exponential, pseudo_inverse, recurrence
+from .recursive.spectra import spectral
 from .row_jacobians import by_rows
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 

@@ -23,6 +23,7 @@ from ..simplify import join_cosines, named_signs, paired_signs, simplify, smooth
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
 from .modes import pushforward
+from .recursive.spectra.projectors import in_projectors
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
@@ -159,7 +160,7 @@ class Cut:
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (stable,) = join_cosines(stabilize([cut], self.rewrites), self.rewrites)
+        (stable,) = join_cosines(stabilize([in_projectors(cut)], self.rewrites), self.rewrites)
         self.node, self.signs = named_signs(smooth_directions(stable, _elementwise_slope))
 
     @staticmethod

@@ -20,6 +20,7 @@ __all__ = [
     "CHOICE",
     "CONTRACTED",
     "DECLARED",
+    "EIGENVECTORS",
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
@@ -103,6 +104,8 @@ QUOTIENT = 8192
 LOGARITHM = 16384
 #: Products that may be summed along axes.
 CONTRACTED = 32768
+#: Eigenvectors.
+EIGENVECTORS = 65536
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -140,6 +143,7 @@ _OPERATIONS = {
     SPECTRUM: ["eigvalsh"],
     LOGARITHM: ["log", "log1p", "log_product", "log_quotient"],
     CONTRACTED: ["contract"],
+    EIGENVECTORS: ["eigenvectors"],
 }
 
 

@@ -178,7 +178,7 @@ class Spectral(NamedTuple):
     """A function of a symmetric matrix, or the derivative of one.
 
     ``function`` is a formula of one eigenvalue and of ``parameters`` numbers, ``weights`` its divided difference over
-    as many eigenvalues as there are directions, and one more: :mod:`symdiff.calculus.recursive.divided_differences`.
+    one eigenvalue more than there are directions: :mod:`symdiff.calculus.recursive.spectra.divided_differences`.
     """
 
     name: str

@@ -77,8 +77,12 @@ def is_map(plan: Plan) -> bool:
     return len(step.loops) == len(step.pieces) == 1 and all(port.size == 1 for port in ports)
 
 
+#: The most loops of a step, and the most axes of an array, of which one may be a batch's.
+LOOPS, RANK = 8, 15
+
+
 def check_phases(steps: Sequence[Step]) -> None:
-    """Refuse steps of a tile that read what is known after all tiles: a tile is gone through once.
+    """Refuse steps of many loops, and of a tile that read what is known after all tiles: it is gone through once.
 
     Raises
     ------
@@ -88,6 +92,7 @@ def check_phases(steps: Sequence[Step]) -> None:
     late: set[Node] = set()
     for step in steps:
         tiled = is_tiled(step)
+        _check_axes(step)
         if any(BATCH in node.shape[1:] for node in step.results):
             raise NoLoopError("the axis of tiles is not the first of an array")
         reads_late = not late.isdisjoint(sources(step))
@@ -95,6 +100,14 @@ def check_phases(steps: Sequence[Step]) -> None:
             raise NoLoopError("a step of tiles reads what all tiles give")
         if reads_late or (tiled and not any(BATCH in node.shape for node in step.results)):
             late.update(step.results)
+
+
+def _check_axes(step: Step) -> None:
+    """Refuse a step that has a loop for each of too many axes, as what fills or moves a whole array has."""
+    by_element = isinstance(step, LoopStep) and not step.fills
+    loops = max([len(loops_of(step)), *(node.ndim for node in step.results if not by_element)])
+    if loops > LOOPS or any(node.ndim > RANK for node in (*step.results, *sources(step))):
+        raise NoLoopError(f"a step of more than {LOOPS} loops, or of an array of more than {RANK} axes")
 
 
 def programs_of(

@@ -182,8 +182,82 @@ static __attribute__((unused)) double sd_hyp0f1(double b, double x) {
   return __builtin_ldexp(f[0], power);
 }
 
+/* Kummer's function of the pair a, and b, at the pair x above 0 where the terms of its series cancel: by the series at
+   the next of x / 2, x / 4, .. where they do not, and from there in steps by the series of the differential equation,
+   DLMF 13.2.1. To be taken times 2 to the power of the result. */
+static __attribute__((unused)) int sd_kummer_steps(const double *a, double b, const double *x, double *value) {
+  double here[2] = {x[0], x[1]}, f[2], slope[2];
+  int power = 0;
+  value[0] = value[1] = __builtin_nan("");
+  for (int i = 0; i < 12; i++) {
+    here[0] *= 0.5;
+    here[1] *= 0.5;
+    power = sd_hyper_sum(1, a, a, b, here, f, slope);
+    if (f[0] == f[0]) break;
+  }
+  if (f[0] != f[0]) return 0;
+  sd_pair_div(slope, here, slope);
+  for (int i = 0; i < 4000; i++) {
+    double wave = __builtin_sqrt(1 + __builtin_fabs(a[0]) / here[0]) + __builtin_fabs(b - here[0]) / here[0], size = 0;
+    double left[2], back[2] = {-here[0], -here[1]}, h[2], u[2] = {f[0], f[1]}, v[2], sum[2], turn[2], n[2] = {b, 0};
+    double shift[2];
+    int last;
+    sd_pair_add(x, back, left);
+    last = left[0] <= 0.5 * here[0] && left[0] * wave <= 8;
+    h[0] = last ? left[0] : __builtin_fmin(0.5 * here[0], 8 / wave);
+    h[1] = last ? left[1] : 0;
+    sd_pair_mul(slope, h, v);
+    sd_pair_add(u, v, sum);
+    turn[0] = v[0]; /* h times the slope */
+    turn[1] = v[1];
+    sd_pair_add(n, back, shift); /* b - x */
+    for (double k = 0; k < 500; k++) {
+      double one[2], other[2], below[2] = {(k + 1) * (k + 2), 0}, times[2] = {-(k + 1), 0};
+      n[0] = k;
+      sd_pair_add(a, n, one);
+      sd_pair_mul(one, u, one);
+      sd_pair_mul(one, h, one);
+      sd_pair_add(shift, n, other);
+      sd_pair_mul(other, v, other);
+      sd_pair_mul(other, times, other);
+      sd_pair_add(one, other, one);
+      sd_pair_mul(one, h, one);
+      sd_pair_div(one, here, one);
+      sd_pair_div(one, below, one);
+      u[0] = v[0];
+      u[1] = v[1];
+      v[0] = one[0];
+      v[1] = one[1];
+      sd_pair_add(sum, v, sum);
+      n[0] = k + 2;
+      sd_pair_mul(v, n, one);
+      sd_pair_add(turn, one, turn);
+      size = __builtin_fabs(u[0]) + __builtin_fabs(v[0]) * n[0];
+      if (size < 1e-24 * (__builtin_fabs(sum[0]) + __builtin_fabs(turn[0]))) break;
+    }
+    if (!(size < 1e-20 * (__builtin_fabs(sum[0]) + __builtin_fabs(turn[0])))) return 0;
+    sd_pair_div(turn, h, slope);
+    f[0] = sum[0];
+    f[1] = sum[1];
+    if (last) {
+      value[0] = f[0];
+      value[1] = f[1];
+      return power;
+    }
+    sd_pair_add(here, h, here);
+    if (__builtin_fabs(f[0]) + __builtin_fabs(slope[0]) > 1e150) {
+      power += 400;
+      for (int j = 0; j < 2; j++) {
+        f[j] = __builtin_ldexp(f[j], -400);
+        slope[j] = __builtin_ldexp(slope[j], -400);
+      }
+    }
+  }
+  return 0;
+}
+
 /* Kummer's function 1F1 of a, b at x, DLMF 13.2.2: exact at whole negative a, or b - a, by exp(x) and -x below 0, DLMF
-   13.2.39, and far out DLMF 13.7.1. */
+   13.2.39, in steps where terms cancel, and far out DLMF 13.7.1. */
 static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
   double first[2] = {a, 0}, none[2] = {0, 0}, pair[2] = {x, 0}, sum[2], turn[2], gap[2], other[2], far = 0, term = 1;
   int power, turned = 0;
@@ -216,6 +290,7 @@ static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
   }
   if (!(__builtin_fabs(pair[0]) < 1e5)) return __builtin_nan("");
   power = sd_hyper_sum(1, first, none, b, pair, sum, turn);
+  if (sum[0] != sum[0] && pair[0] > 0) power = sd_kummer_steps(first, b, pair, sum);
   return turned ? sd_times_exp(sum[0], power, x) : __builtin_ldexp(sum[0], power);
 }
 

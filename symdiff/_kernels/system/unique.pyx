@@ -11,7 +11,7 @@ from cpython.list cimport PyList_Append, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 cdef extern from *:
     """
@@ -26,7 +26,7 @@ cdef extern from *:
     static int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind)
     {
         sd_fields[i].name = name;
-        sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_USHORT;
+        sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_UINT;
         sd_fields[i].offset = offset;
         sd_fields[i].flags = READONLY;
         PyObject *shown = PyDescr_NewMember(type, &sd_fields[i]);
@@ -77,7 +77,7 @@ cdef class Unique:
     cdef Py_hash_t key
     #: The last walk that has met it.
     cdef uint32_t met
-    cdef uint16_t below
+    cdef uint32_t below
     cdef uint8_t settled
     cdef uint8_t tried
     #: The number of its operation among those that predicates are about, 0 for any other.
@@ -194,7 +194,7 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
     cdef Py_hash_t key = _mixed(PyObject_Hash(op), PyObject_Hash(shape))
-    cdef uint16_t below = 0, own
+    cdef uint32_t below = 0, own
     cdef bint is_tracked = False
     cdef Unique found, fresh
     cdef size_t at
@@ -211,12 +211,12 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
         found = args[i]
         below |= found.below
         is_tracked = is_tracked or PyObject_GC_IsTracked(<PyObject *>found)
-    own = <uint16_t>bits.get(op, 0)
+    own = <uint32_t>bits.get(op, 0)
     if own and op in exceptions:
-        own &= ~<uint16_t>exceptions[op](args)
+        own &= ~<uint32_t>exceptions[op](args)
     below |= own
     if PyTuple_GET_SIZE(args) == 0:
-        below |= <uint16_t>bits.get(type(payload), 0)
+        below |= <uint32_t>bits.get(type(payload), 0)
     if 3 * (taken + 1) >= 2 * (mask + 1):
         _copy()
     fresh = kind.__new__(kind)

@@ -7,17 +7,15 @@ Gives
 Invariants
     * ``register`` of each file adds its rules to the tables of ``calculus.rules``, once, before anything is derived.
 Files
-    determinant          the third differential of a determinant
-    divided_differences  divided differences of scalar formulas, without cancellation
-    exponential          the exponential of any square matrix
-    joined               loops of the same steps as one
-    lifted               products in loops that no step has to wait for, before and behind them
-    marks                where the results of a loop count, as numbers
-    pseudo_inverse       pseudo-inverses of full column rank
-    recognition          cotangents that are one function of each eigenvalue
-    recurrence           loops: tangents run along, cotangents run back
-    segments             loops of many steps backwards, with few states kept
-    spectral             eigenvalues, eigenvectors and functions of symmetric matrices
+    determinant     the third differential of a determinant
+    exponential     the exponential of any square matrix
+    joined          loops of the same steps as one
+    lifted          products in loops that no step has to wait for, before and behind them
+    marks           where the results of a loop count, as numbers
+    pseudo_inverse  pseudo-inverses of full column rank
+    recurrence      loops: tangents run along, cotangents run back
+    segments        loops of many steps backwards, with few states kept
+    spectra         eigenvalues, eigenvectors and functions of symmetric matrices
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls
 """

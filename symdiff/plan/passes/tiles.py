@@ -37,14 +37,9 @@ __all__ = ["tile_rows"]
 
 #: The shortest axis of fixed length that is worth tiles.
 LEAST = 512
-#: Operations that may fold the axis, and those that may move elements along it.
+#: Operations that may fold the axis, and those that leave elements along the axes that they keep where they are.
 _FOLDS = frozenset({"contract", "max", "min", "prod"})
-_MOVES = frozenset(
-    (
-        *("slice", "pad", "reshape", *NORMALIZATIONS, *CUMULATIVE, *LISTED, "concatenate"),
-        *("triangle", "inv", "cholesky", "solve", "adjugate", "adjugate_differential"),
-    )
-)
+_KEEPS = frozenset((*FUNCTIONS, "contract", *REDUCTIONS))
 #: An axis of a node.
 Axis: TypeAlias = tuple[Node, int]
 
@@ -101,7 +96,7 @@ def _may_be_tiles(order: Sequence[Node], members: set[Axis]) -> bool:
             return False
         if node.op in ("take", "put", "sort", "arrange") and (own or below):
             return False  # NumPy moves whole arrays, and would be asked for each tile
-        if own and node.op in _MOVES and not _stays(node, bool(below)):
+        if own and node.args and node.op not in _KEEPS and not _stays(node, bool(below)):
             return False
     return True
 

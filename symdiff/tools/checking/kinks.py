@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...calculus.recursive.recognition import EQUAL
+from ...calculus.recursive.spectra.recognition import EQUAL
 from ...graph import BOOL, Node, dependents, postorder
 from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function

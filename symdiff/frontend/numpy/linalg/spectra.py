@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....calculus.recursive import spectral
+from ....calculus.recursive.spectra import spectral
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import (
     BOOL,

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf, nan
 
-from ...errors import UnsupportedError
-from ...graph import (
+from ....errors import UnsupportedError
+from ....graph import (
     Node,
     broadcast_to,
     constant,
@@ -34,17 +34,17 @@ from ...graph import (
     swap,
     zeros,
 )
-from ...graph.contractions import parameter, point
-from ...graph.deltas.einsum import einsum, is_zero, scale_by
-from ...graph.deltas.structural import identity
-from ...graph.kinds import CHOICE, SPECTRUM
-from ...graph.primitives import Spectral
-from ...graph.scalars.functions import apply, compare, scalar_constant, where
-from ...graph.sizes import Dim
-from ...simplify.facts import is_symmetric
-from ..linear import PULLS, WHOLES, Law
-from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, LAWS, matmul
+from ....graph.contractions import parameter, point
+from ....graph.deltas.einsum import einsum, is_zero, scale_by
+from ....graph.deltas.structural import identity
+from ....graph.kinds import CHOICE, SPECTRUM
+from ....graph.primitives import Spectral
+from ....graph.scalars.functions import apply, compare, scalar_constant, where
+from ....graph.sizes import Dim
+from ....simplify.facts import is_symmetric
+from ...linear import PULLS, WHOLES, Law
+from ...modes import pullback, pushforward
+from ...rules import DIFFERENTIALS, LAWS, matmul
 from .divided_differences import divided
 from .recognition import EQUAL, as_function, factored
 

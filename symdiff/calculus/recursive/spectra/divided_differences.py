@@ -17,13 +17,13 @@ from itertools import combinations
 from math import sqrt
 from typing import NamedTuple, TypeAlias
 
-from ...errors import NotDifferentiableError
-from ...graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder, substitute
-from ...graph.contractions import point
-from ...graph.dump import record_text
-from ...graph.primitives import complete
-from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, where
-from ..modes import pushforward
+from ....errors import NotDifferentiableError
+from ....graph import BOOL, Node, constant, dependents, elementwise, placeholder, postorder, substitute
+from ....graph.contractions import point
+from ....graph.dump import record_text
+from ....graph.primitives import complete
+from ....graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, where
+from ...modes import pushforward
 
 #: Points that are taken together, by their numbers in rising order.
 Key: TypeAlias = tuple[int, ...]

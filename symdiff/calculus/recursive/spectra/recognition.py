@@ -7,14 +7,16 @@ the three largest, where these are apart from the others: it is 0 beyond points 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import nan
+from collections.abc import Callable, Iterable
+from math import inf, nan
 from typing import NamedTuple, TypeAlias
 
-from ...graph import (
+from ....graph import (
     BOOL,
     Labels,
     Node,
+    broadcast_to,
+    concatenate,
     constant,
     contract,
     elementwise,
@@ -26,8 +28,9 @@ from ...graph import (
     substitute,
     whole,
 )
-from ...graph.contractions import parameter, point
-from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
+from ....graph.contractions import parameter, point
+from ....graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
+from ....graph.sizes import Dim
 from .divided_differences import is_known
 
 #: Eigenvalues count as equal when they are nearer than this part of the largest magnitude, some rounding errors.
@@ -46,15 +49,18 @@ class OfEigenvalues(NamedTuple):
     parameters: list[Node]
 
 
-def as_function(c: Node, x: Node) -> OfEigenvalues | None:
-    """Return ``c`` as one function of each of the eigenvalues ``x``, along the last axis of both, if it is one."""
+def as_function(c: Node, x: Node, leaves: Iterable[Node] = ()) -> OfEigenvalues | None:
+    """Return ``c`` as one function of each of the eigenvalues ``x``, along the last axis of both, if it is one.
+
+    Eigenvalues are what ``leaves`` are, too: nodes that are those in x.
+    """
     parameters: dict[Node, Node] = {}
-    forms: Forms = {x: point(0)}
+    forms: Forms = dict.fromkeys((x, *leaves), point(0))
 
     def taken(node: Node) -> Node:
         return parameters.setdefault(node, parameter(len(parameters)))
 
-    for node in postorder([c], lambda node: node is x):
+    for node in postorder([c], lambda node: node in forms):
         if node not in forms:
             forms[node] = _form(node, x, forms, taken)
     formula = forms[c]
@@ -156,8 +162,8 @@ def _form_of_product(node: Node, forms: Forms, taken: Taking) -> Node | None:
 class _Range(NamedTuple):
     """Neighbouring eigenvalues: number ``first``, and those up to ``end``, which is behind them."""
 
-    first: int
-    end: int
+    first: Dim
+    end: Dim
     falling: bool
 
 
@@ -192,18 +198,31 @@ def _form_of_range(node: Node, x: Node, forms: Forms, taken: Taking) -> Node | N
         form = forms.get(arg)
         if any(_range(part, x) != own for part in parts if part.payload.items[-1][2] is not None):
             return None
-    return None if form is None else _within(form, own.first, own.end, x, taken)
+    return None if form is None else within(form, own.first, own.end, x, taken)
 
 
-def _within(form: Node, first: int, end: int, x: Node, taken: Taking) -> Node:
-    """Return a formula for the eigenvalues from number ``first`` up to ``end``, and 0 for the others."""
+def within(form: Node, first: Dim, end: Dim, x: Node, taken: Taking) -> Node:
+    """Return a formula for the eigenvalues from number ``first`` up to ``end``, and 0 for the others.
+
+    It is nan where the first or the last of them is equal to one that does not count.
+    """
     still = stop_gradient(x)
     largest = reduce("max", apply("abs", still), (x.ndim - 1,))
     for edge, above in ((first, True), (end, False)):
         if edge not in (0, x.shape[-1]):
-            below, here = (slicing(still, (*map(whole, x.shape[:-1]), (edge - k, 1, None))) for k in (1, 0))
+            below, here = _beside(edge, still)
             apart = where(compare("less", EQUAL * largest, here - below), 1.0, nan)
             half = taken(0.5 * (below + here))
             inside = compare("less", half, point(0)) if above else compare("less", point(0), half)
             form = where(inside, form * taken(apart), 0.0)
     return form
+
+
+def _beside(edge: Dim, x: Node) -> tuple[Node, Node]:
+    """Return eigenvalues number ``edge - 1`` and ``edge``; beyond the ends they are infinite."""
+    lead = x.shape[:-1]
+    if not isinstance(x.shape[-1], int):  # the edge may be an end for some sizes
+        ends = [broadcast_to(constant(value), (*lead, 1)) for value in (-inf, inf)]
+        x, edge = concatenate([ends[0], x, ends[1]], x.ndim - 1), edge + 1
+    one, other = (slicing(x, (*map(whole, lead), (edge - k, 1, None))) for k in (1, 0))
+    return one, other
