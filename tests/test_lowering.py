@@ -13,6 +13,8 @@ import symdiff as sd
 from symdiff._kernels.interpreter import VECTORS
 from symdiff.codegen import Request
 from symdiff.errors import UnsupportedError
+from symdiff.graph import REAL, elementwise
+from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.ground.limits import LIMITS
 from symdiff.lowering import unroll
 from symdiff.lowering.builder import ProgramBuilder
@@ -210,3 +212,23 @@ def test_symbolic_sizes_are_not_scheduled() -> None:
     x = sd.vector("x", "n")
     made, _ = form(np.exp(x) + 1, inputs=[x])
     assert isinstance(made, Plan)
+
+
+@pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if row.arity == 2 and row.gives == REAL])
+def test_functions_take_numbers_that_are_structural_zeros(name: str) -> None:
+    """Each function of two numbers, one of which is an element of an identity, beside NumPy's formula of it."""
+    x = sd.scalar("x")
+    eye = sd.xp.eye(2)
+    for first, second in ((x, eye), (eye, x)):
+        kernels = {}
+        for backend in ("numpy", "interpreter"):
+            try:
+                formula = sd.Array(elementwise(name, (first.node, second.node)))
+                kernels[backend] = sd.compile([formula], [x], backend=backend)
+            except UnsupportedError:
+                return
+        for value in (0.7, 2.0):
+            with np.errstate(all="ignore"):
+                (expected,), (found,) = kernels["numpy"](value), kernels["interpreter"](value)
+            places = np.isfinite(expected)  # a zero of structure hides what is not
+            np.testing.assert_allclose(found[places], expected[places], rtol=1e-11, atol=1e-14)

@@ -324,6 +324,8 @@ class ProgramBuilder:
         n = self.consts.get(y) if y != ZERO else 0.0
         if n is None or x == ZERO:
             return self.emit("power", self.real(x), self.real(y))
+        if n == 0.0:
+            return self.number(1.0)  # of nan, too
         if n.is_integer() and 0 < abs(n) <= 64:
             body = self._whole_power(x, int(abs(n)))
             return body if n > 0 else self.divide(self.number(1.0), body)
