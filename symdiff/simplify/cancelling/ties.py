@@ -62,7 +62,7 @@ def tie_of(node: Node) -> Tie | None:
 
 def _is_zero_of(node: Node, own: Sequence[Node]) -> bool:
     """Tell whether x and 0 are compared, where the node is -x."""
-    return node.op == "negative" and peel(node.args[0]) in own and 0.0 in map(scalar_constant, own)
+    return node.is_negation and peel(node.args[0]) in own and 0.0 in map(scalar_constant, own)
 
 
 def _between(first: Node, second: Node, side: float) -> Tie | None:
@@ -79,9 +79,9 @@ def _between(first: Node, second: Node, side: float) -> Tie | None:
         scale, rest = without_numbers(node)
         if number is not None:
             terms[None] = terms.get(None, 0.0) + times * number
-        elif node.op in ("add", "subtract"):
+        elif node.is_additive:
             stack += [(node.args[1], -times if node.is_subtraction else times), (node.args[0], times)]
-        elif node.op == "negative":
+        elif node.is_negation:
             stack.append((node.args[0], -times))
         elif rest is not node and 0.0 < abs(scale) < math.inf:
             stack.append((rest, times * scale))
