@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
-from .cancelling import deviations, divisors, fractions, quotients, ratios, shares, weighted
+from .cancelling import deviations, fractions, quotients, ratios, shares, weighted
 from .cancelling.kinks import named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
@@ -45,7 +45,7 @@ from .stability.lengths import join_cosines
 SOURCES = (
     *(algebra, branches, arrays, positions, declared),
     *(merged, diagonals, entries, chains, invertible, symmetry, commuting),
-    *(stability, weights, ratios, quotients, fractions, divisors, shares, deviations, weighted),
+    *(stability, weights, ratios, quotients, fractions, shares, deviations, weighted),
 )
 
 __all__ = [

@@ -12,7 +12,6 @@ Files
     monomials    terms as a number times powers
     ratios       ratios that are 1
     fractions    sums of fractions with one denominator
-    divisors     sums that take in a divisor of their terms
     quotients    derivatives of f(x y) / y by x
     shares       sums of softmax, which are 1
     opposites    f(z) and 1 - f(z) in what is differentiated again
