@@ -27,6 +27,7 @@ __all__ = [
     "INLINED",
     "INVERSE",
     "LOGARITHM",
+    "LOGARITHMS",
     "OF_SQUARE",
     "PREDICATES",
     "QUOTIENT",
@@ -102,6 +103,7 @@ SHARES = 4096
 QUOTIENT = 8192
 #: Logarithms, of one number or of a product of two.
 LOGARITHM = 16384
+LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 #: Products that may be summed along axes.
 CONTRACTED = 32768
 #: Eigenvectors.
@@ -141,7 +143,7 @@ _OPERATIONS = {
     OF_SQUARE: _OF_SQUARES,
     QUOTIENT: [f"{name}_remainder_1" for name, orders in _ORDERS.items() if 1 in orders],
     SPECTRUM: ["eigvalsh"],
-    LOGARITHM: ["log", "log1p", "log_product", "log_quotient"],
+    LOGARITHM: [*LOGARITHMS],
     CONTRACTED: ["contract"],
     EIGENVECTORS: ["eigenvectors"],
 }
@@ -154,6 +156,7 @@ assign_bits(_noted)
 
 
 def _of_power(args: tuple[Any, ...]) -> int:
+    """Return the kinds of a power that do not hold for its exponent: a whole number from 0 on divides by nothing."""
     exponent = args[1]
     value = float(exponent.value) if exponent.is_constant and exponent.shape == () else -1.0
     return INVERSE if value >= 0.0 and value.is_integer() else 0

@@ -20,7 +20,7 @@ Files
     tracing    what each stage made of a formula, as files
     pickles    the format of pickles
     progress   how far a long call is
-    gc_pause   a pause of the cyclic collector while graphs grow
+    gc_pause   a pause of the cyclic collector while graphs grow, and what rules note meanwhile
 Add
     a limit: a field of ``limits``; a stage: a row of ``stages``
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ...graph import Node, constant, elementwise, number
-from ...graph.kinds import INVERSE, LOGARITHM
+from ...graph.kinds import INVERSE, LOGARITHM, LOGARITHMS
 from ...graph.scalars.arithmetic import factors_of, terms_of
 from ..facts import hides_nan, is_surely_positive
 from ..rewriter import make, rule, spread
@@ -17,8 +17,6 @@ from .parts import FACTORS, TERMS, product_of, total_of
 
 #: Most nodes of a product that are searched for logarithms.
 _LOOKED = 96
-#: Logarithms, of one number or of a product of two.
-LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 
 
 @rule("divide", "p x / (p y), p positive or in a logarithm of x", "x / y", "reading")
