@@ -57,6 +57,7 @@ kernels = [
         "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system"],
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],
+        "programs.tape": [],
         "system.scopes": [],
         "system.unique": [],
     }.items()

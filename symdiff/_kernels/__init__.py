@@ -24,6 +24,7 @@ Files
     machine          the machine of the interpreter, for every instruction set
     interpreter.pyx  bytecode made ready to run
     loader.pyx       libraries as objects
+    programs         scalar programs in C arrays, for passes over all of their operations
     plan             the executor of plans
 Add
     a function that C lacks: ``functions/special.h``; a folder of headers: also to its module's list in ``setup.py``

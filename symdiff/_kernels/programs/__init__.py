@@ -1,0 +1,15 @@
+"""Scalar programs in C arrays: what passes over a million operations read and write without objects.
+
+Takes
+    operations and their operands, one after the other
+Gives
+    equal operations as one value; orders, counts of uses, and the operations as Python's sequences
+Invariants
+    * An operand of an operation that computes is an earlier value: nothing reads outside the arrays.
+    * No other code runs while arrays are read.
+Files
+    tape.pxd  the arrays as other modules see them
+    tape.pyx  operations under construction, and finished ones
+Add
+    a pass over all operations: a method of the tape, where Python's objects would take most of its time
+"""
