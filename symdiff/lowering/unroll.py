@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..graph.sizes import show
 from ..ground.gc_pause import paused
 from ..simplify import is_symmetric
 from .arrays import ARRAYS, lower_elementwise, lower_scalar
-from .builder import Ids, ProgramBuilder, fixed_shape
+from .builder import ARITHMETIC, Ids, ProgramBuilder, fixed_shape
 from .factorize import factor_out
 from .program import Port, Program
 
@@ -82,27 +83,34 @@ def unroll(
         values[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
     # A condition is stored as the numbers 0 and 1.
     lowered = expand_functions([to_real(node) for node in outputs])
-    for node in postorder(lowered):
-        if node not in values:
-            args = [values[arg] for arg in node.args]
-            if not node.shape and node.op in FUNCTIONS:  # so are its arguments
-                values[node] = lower_scalar(builder, node.op, args)
-                builder.charge()
-                continue
-            builder.reserve(node)
-            found = _lower(builder, node, [np.array(arg, np.int64) if isinstance(arg, int) else arg for arg in args])
-            values[node] = found if node.shape else int(found)
+    _lower_all(builder, postorder(lowered), values)
     stores = [
         [builder.stored(v) for v in _output(values[root], k in hessians or (node.ndim == 2 and is_symmetric(node)))]
         for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
     ]
     values.clear()
-    new = factor_out(builder, (*(v for v, _ in builder.checks), *itertools.chain(*stores)))
+    new = factor_out(builder, array("i", itertools.chain((v for v, _ in builder.checks), *stores)))
     stores = [[new[v] for v in store] for store in stores]
     builder.checks = [(new[v], message) for v, message in builder.checks]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
     ports_out = tuple(_port(node, f"out{i}") for i, node in enumerate(outputs))
     return builder.finish(ports_in, ports_out, stores)
+
+
+def _lower_all(builder: ProgramBuilder, order: list[Node], values: dict[Node, Any]) -> None:
+    """Lower nodes, arguments before uses, and note what became of each."""
+    for node in order:
+        if node in values:
+            continue
+        args = [values[arg] for arg in node.args]
+        op = node.op
+        if not node.shape and op in FUNCTIONS:  # so are its arguments
+            values[node] = builder.apply(op, args) if op in ARITHMETIC else lower_scalar(builder, op, args)
+            builder.charge()
+            continue
+        builder.reserve(node)
+        found = _lower(builder, node, [np.array(arg, np.int64) if isinstance(arg, int) else arg for arg in args])
+        values[node] = found if node.shape else int(found)
 
 
 def _output(values: Ids | int, symmetric: bool) -> list[int]:

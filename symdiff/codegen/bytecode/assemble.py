@@ -108,19 +108,19 @@ class _Assembler:
 
         # What is loaded twice is one value.
         first: dict[tuple[int, ...], int] = {}
-        args: Sequence[tuple[int, ...]] = program.args
+        ops, args = tuple(program.ops), tuple(program.args)
         again: dict[int, int] = {}
-        for i, op in enumerate(program.ops):
+        for i, op in enumerate(ops):
             if op == "load" and first.setdefault(args[i], i) != i:
                 again[i] = first[args[i]]
         if again:
-            pairs = zip(program.ops, args, strict=True)
-            args = [a if op == "load" else tuple([again.get(v, v) for v in a]) for op, a in pairs]
+            pairs = zip(ops, args, strict=True)
+            args = tuple([a if op == "load" else tuple([again.get(v, v) for v in a]) for op, a in pairs])
         self.outputs = [tuple([again.get(v, v) for v in values]) for values in program.stores]
         self.checks = [again.get(v, v) for v, _ in program.checks]
         wanted = {v for values in self.outputs for v in values} | set(self.checks)
-        calls = {op for op in {*program.ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
-        steps = select_instructions(program.ops, args, wanted, calls)
+        calls = {op for op in {*ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
+        steps = select_instructions(ops, args, wanted, calls)
         self.steps = steps if brief else schedule(steps)
         self.registers = 0 if brief else registers(self.lanes, self.single)
         self.calls = [step.name in calls for step in self.steps]
