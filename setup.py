@@ -49,7 +49,7 @@ kernels = [
         "unit": ["arrays", "batch"],
         "call": ["arrays", "batch", "system"],
         "interpreter": ["machine", "functions", "system"],
-        "loader": ["system"],
+        "system.loader": ["system"],
         "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system"],
         "plan.executor": [
             "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system",
@@ -58,6 +58,8 @@ kernels = [
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],
         "programs.tape": [],
+        "programs.sums": [],
+        "programs.sequences": [],
         "system.scopes": [],
         "system.unique": [],
     }.items()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copyreg
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from .._kernels.system.unique import DESCRIBED, LEAVES, walk
+from .._kernels.system.unique import DESCRIBED, LEAVES, numbered, walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
@@ -49,6 +49,33 @@ def postorder(
     order = walk(roots, settled, most) if skip is None else _without(roots, skip)
     spend(len(order) >> 2)
     return order
+
+
+class Numbered(NamedTuple):
+    """Nodes in postorder, and how they hang together by numbers.
+
+    Parameters
+    ----------
+    order : list of Node
+    starts : array of int
+        Where the arguments of each node begin in ``args``, and where those of the last one end.
+    args : array of int
+        Arguments by their places in ``order``.
+    roots : array of int
+        The places of the roots.
+    """
+
+    order: list[Node]
+    starts: array[int]
+    args: array[int]
+    roots: array[int]
+
+
+def number_nodes(roots: Iterable[Node]) -> Numbered:
+    """Return the nodes that :func:`postorder` gives, and the arguments of each by their places in that order."""
+    found = Numbered(*numbered(roots))
+    spend(len(found.order) >> 2)
+    return found
 
 
 def described(roots: Iterable[Node]) -> list[Node]:

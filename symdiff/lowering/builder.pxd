@@ -24,8 +24,8 @@ cdef class ProgramBuilder:
     @cython.locals(tape=Tape)
     cpdef long value(self, int code, tuple args) except -3
     cpdef long two(self, int code, long a, long b) except -3
-    @cython.locals(code=int)
     cpdef long apply(self, str op, args) except -3
+    cpdef long pair(self, int code, long a, long b) except -3
     @cython.locals(one=int, other=int, p=double)
     cpdef long add(self, long a, long b) except -3
     @cython.locals(p=double)

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.programs.tape import Operands, Operations, Tape
+from .._kernels.programs.sequences import Operands, Operations
+from .._kernels.programs.tape import Tape
 from ..errors import UnsupportedError
 from ..graph import Node
 from ..graph.sizes import Shape, fixed, show
@@ -31,8 +32,9 @@ _EVEN = frozenset(CODES[name] for name in ("abs", "cos", "cosh"))
 _ODD = frozenset(
     CODES[name] for name in ("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "erf", "cbrt")
 )
-#: Operations that :meth:`ProgramBuilder.apply` knows.
-ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative", "power", "where"))
+#: Operations of two numbers that have exact identities, by number, and all that have.
+PAIRS = {name: CODES[name] for name in ("add", "subtract", "multiply", "divide")}
+ARITHMETIC = frozenset((*PAIRS, "negative", "power", "where"))
 _MASKS = frozenset(CODES[name] for name in MASK_OPS)
 _CONST, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE, _SQRT = (
     CODES[name] for name in ("const", "add", "subtract", "multiply", "divide", "negative", "sqrt")
@@ -150,18 +152,19 @@ class ProgramBuilder:
 
     def apply(self, op: str, args: Sequence[int]) -> int:
         """Return the value number of one of :data:`ARITHMETIC`, by the exact identities that it has."""
-        code = CODES[op]
-        if code == _ADD:
-            return self.add(args[0], args[1])
-        if code == _MULTIPLY:
-            return self.multiply(args[0], args[1])
-        if code == _SUBTRACT:
-            return self.subtract(args[0], args[1])
-        if code == _DIVIDE:
-            return self.divide(args[0], args[1])
-        if code == _NEGATIVE:
-            return self.negative(args[0])
+        if op in PAIRS:
+            return self.pair(PAIRS[op], *args)
+        if op == "negative":
+            return self.negative(*args)
         return self.power(*args) if op == "power" else self.where(*args)
+
+    def pair(self, code: int, a: int, b: int) -> int:
+        """Return the value number of one of :data:`PAIRS`."""
+        if code == _ADD:
+            return self.add(a, b)
+        if code == _MULTIPLY:
+            return self.multiply(a, b)
+        return self.subtract(a, b) if code == _SUBTRACT else self.divide(a, b)
 
     # structural zeros, ones, signs and powers of two: exact identities, and the pairs of equal roots
 
@@ -236,10 +239,10 @@ class ProgramBuilder:
 
     def multiply(self, a: int, b: int) -> int:
         """Return a b; a structural zero stays one, whatever the other is."""
-        if a == _ZERO or b == _ZERO:
+        if _ZERO in (a, b):
             return _ZERO
         one, other = self.tape.code(a), self.tape.code(b)
-        if one == _CONST or other == _CONST:
+        if _CONST in (one, other):
             for x, y in ((a, b), (b, a)):
                 c = self.consts.get(x)
                 if c is not None:
@@ -254,14 +257,14 @@ class ProgramBuilder:
             return self.negative(self.multiply(self.tape.operand(a), b))
         if other == _NEGATIVE:
             return self.negative(self.multiply(a, self.tape.operand(b)))
-        if one == _MULTIPLY or other == _MULTIPLY:
+        if _MULTIPLY in (one, other):
             found = self._product(a, b)
             if found is not None:
                 return found
         return self.two(_MULTIPLY, a, b) if a <= b else self.two(_MULTIPLY, b, a)
 
     def _product(self, a: int, b: int) -> int | None:
-        """Return a product of which a power of two moves outwards, or in which two equal roots meet; None for others."""
+        """Return a product of which a power of two moves outwards, or where equal roots meet; None for others."""
         p, q = self._scale(a), self._scale(b)
         if p != 1.0 or q != 1.0:
             x, y = self._unscaled(a), self._unscaled(b)

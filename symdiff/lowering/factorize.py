@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from typing import NamedTuple, TypeAlias
 
+from .._kernels.programs.sums import count_uses, renumber, sums_to_search
 from .builder import ProgramBuilder
 from .program import CODES, OPERATIONS
 
@@ -22,9 +23,9 @@ _DIVISION = 6
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE = (
     CODES[name] for name in ("add", "subtract", "multiply", "divide", "negative")
 )
-#: Of each operation, whether it is a sum; and what it is beside sums: 1 for a product, 2 for a negation, 3 for a sum.
+#: Of each operation, whether it is a sum; and its kind, by the numbers of :meth:`Tape.sums_to_search`.
 _IS_SUM = bytes(name in ("add", "subtract") for name in OPERATIONS)
-_KIND_OF = {"add": 3, "subtract": 3, "negative": 2, "multiply": 1, "divide": 1}
+_KIND_OF = {"multiply": 1, "divide": 2, "negative": 3, "add": 4, "subtract": 5}
 _KINDS = bytes(_KIND_OF.get(name, 0) for name in OPERATIONS)
 
 
@@ -54,23 +55,22 @@ def factor_out(builder: ProgramBuilder, roots: array[int]) -> array[int]:
         What is stored or checked. Values that they do not need keep their numbers.
     """
     tape = builder.tape
-    uses, inside = tape.count_uses(roots, _IS_SUM)
+    uses, inside = count_uses(tape, roots, _IS_SUM)
     sums = _Sums(builder, uses)
     new = sums.new
     changed, done = False, 0
-    # a sum that is the only use of another one is searched with it; most sums are seen to share nothing
-    for v in tape.sums_of_products(uses, inside, _KINDS):
+    for v in sums_to_search(tape, uses, inside, _KINDS, _LONGEST):
         if changed:
-            tape.renumber(done, v, uses, new)
+            renumber(tape, done, v, uses, new)
         shorter = sums.shorter(v)
         if shorter is not None:
             new[v] = shorter
             changed = True
         elif changed:
-            tape.renumber(v, v + 1, uses, new)
+            renumber(tape, v, v + 1, uses, new)
         done = v + 1
     if changed:
-        tape.renumber(done, len(uses), uses, new)
+        renumber(tape, done, len(uses), uses, new)
     return new
 
 
@@ -83,10 +83,13 @@ class _Sums:
 
     def shorter(self, root: int) -> int | None:
         """Return a sum with factors factored out, or None where there are none."""
+        terms = self.search(root)
+        return None if terms is None else self._sum(terms)
+
+    def search(self, root: int) -> _Terms | None:
+        """Return the terms of a sum of which two have a factor in common, None where there are none."""
         terms = self._terms(root)
-        if len(terms) > _LONGEST or _best(terms) is None:
-            return None
-        return self._sum(terms)
+        return None if len(terms) > _LONGEST or _best(terms) is None else terms
 
     def _terms(self, root: int) -> _Terms:
         """Return the terms of a sum from the left, each with its sign."""
@@ -95,7 +98,7 @@ class _Sums:
         while stack and len(found) <= _LONGEST:
             sign, v = stack.pop()
             code = self.tape.code(v)
-            if (code == _ADD or code == _SUBTRACT) and (v == root or self.uses[v] == 1):
+            if code in (_ADD, _SUBTRACT) and (v == root or self.uses[v] == 1):
                 stack += [(sign if code == _ADD else -sign, self.tape.operand(v, 1)), (sign, self.tape.operand(v))]
             elif code == _NEGATIVE and self.uses[v] == 1:
                 stack.append((-sign, self.tape.operand(v)))
@@ -106,7 +109,7 @@ class _Sums:
     def _tree(self, v: int, within: bool) -> _Tree:
         """Decompose a product whose parts are used here only, down to the last factor that is no number."""
         code, consts = self.tape.code(v), self.builder.consts
-        if self.uses[v] > 1 or (code != _MULTIPLY and code != _DIVIDE):
+        if self.uses[v] > 1 or code not in (_MULTIPLY, _DIVIDE):
             return v
         a, b = self.tape.operand(v), self.tape.operand(v, 1)
         if code == _DIVIDE:

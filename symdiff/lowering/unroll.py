@@ -6,19 +6,18 @@ import itertools
 import math
 from array import array
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph import Node, postorder, rebuild
+from ..graph import Node, Numbered, number_nodes, postorder, rebuild
 from ..graph.kinds import EXPANDED
 from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
 from ..ground.gc_pause import paused
 from ..simplify import is_symmetric
 from .arrays import ARRAYS, lower_elementwise, lower_scalar
-from .builder import ARITHMETIC, Ids, ProgramBuilder, fixed_shape
+from .builder import PAIRS, Ids, ProgramBuilder, fixed_shape
 from .factorize import factor_out
 from .program import Port, Program
 
@@ -75,20 +74,22 @@ def unroll(
         ``limit`` operations.
     """
     builder = ProgramBuilder(limit)
-    values: dict[Node, Any] = {}  # a number for a scalar, else an array of numbers
+    given: dict[Node, Ids | int] = {}
     for number, node in enumerate(inputs):
         shape = fixed_shape(node.shape)
         size = math.prod(shape)
         ids = [builder.emit("load", number, offset) for offset in range(size)]
-        values[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
+        given[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
     # A condition is stored as the numbers 0 and 1.
-    lowered = expand_functions([to_real(node) for node in outputs])
-    _lower_all(builder, postorder(lowered), values)
-    stores = [
-        [builder.stored(v) for v in _output(values[root], k in hessians or (node.ndim == 2 and is_symmetric(node)))]
-        for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
-    ]
-    values.clear()
+    graph = number_nodes(expand_functions([to_real(node) for node in outputs]))
+    numbers, arrays = array("i", bytes(4 * len(graph.order))), dict[int, Ids]()
+    _lower_all(builder, given, graph, numbers, arrays)
+    stores = []
+    for k, (node, place) in enumerate(zip(outputs, graph.roots, strict=True)):
+        symmetric = k in hessians or (node.ndim == 2 and is_symmetric(node))
+        values = _output(arrays[place], symmetric) if place in arrays else [numbers[place]]
+        stores.append([builder.stored(v) for v in values])
+    del given, graph, numbers, arrays
     new = factor_out(builder, array("i", itertools.chain((v for v, _ in builder.checks), *stores)))
     stores = [[new[v] for v in store] for store in stores]
     builder.checks = [(new[v], message) for v, message in builder.checks]
@@ -97,26 +98,51 @@ def unroll(
     return builder.finish(ports_in, ports_out, stores)
 
 
-def _lower_all(builder: ProgramBuilder, order: list[Node], values: dict[Node, Any]) -> None:
-    """Lower nodes, arguments before uses, and note what became of each."""
-    for node in order:
-        if node in values:
+def _lower_all(
+    builder: ProgramBuilder, given: dict[Node, Ids | int], graph: Numbered, numbers: array[int], arrays: dict[int, Ids]
+) -> None:
+    """Lower all nodes of a graph.
+
+    Parameters
+    ----------
+    builder : ProgramBuilder
+    given : dict of Node to array of int or int
+        Values that stand for some nodes, whatever these are computed from.
+    graph : Numbered
+    numbers : array of int
+        Receives the value of each node without axes, by its place.
+    arrays : dict of int to array of int
+        Receives the values of nodes with axes, by their places.
+    """
+    starts, places = graph.starts, graph.args
+    for i, node in enumerate(graph.order):
+        if node in given:
+            value = given[node]
+            if isinstance(value, int):
+                numbers[i] = value
+            else:
+                arrays[i] = value
             continue
-        args = [values[arg] for arg in node.args]
-        op = node.op
+        op, begin, end = node.op, starts[i], starts[i + 1]
         if not node.shape and op in FUNCTIONS:  # so are its arguments
-            values[node] = builder.apply(op, args) if op in ARITHMETIC else lower_scalar(builder, op, args)
+            code = PAIRS.get(op, -1)
+            if code >= 0:
+                numbers[i] = builder.pair(code, numbers[places[begin]], numbers[places[begin + 1]])
+            else:
+                numbers[i] = lower_scalar(builder, op, [numbers[k] for k in places[begin:end]])
             builder.charge()
             continue
         builder.reserve(node)
-        found = _lower(builder, node, [np.array(arg, np.int64) if isinstance(arg, int) else arg for arg in args])
-        values[node] = found if node.shape else int(found)
+        args = [arrays[k] if k in arrays else np.array(numbers[k], np.int64) for k in places[begin:end]]
+        found = _lower(builder, node, args)
+        if node.shape:
+            arrays[i] = found
+        else:
+            numbers[i] = int(found)
 
 
-def _output(values: Ids | int, symmetric: bool) -> list[int]:
+def _output(values: Ids, symmetric: bool) -> list[int]:
     """Return the elements of an output: of a symmetric one the lower triangle twice, and nothing computes the other."""
-    if isinstance(values, int):
-        return [values]
     if not symmetric:
         whole: list[int] = values.ravel().tolist()
         return whole

@@ -7,11 +7,16 @@ Whatever may run other code (comparing payloads, allocating memory, which may st
 table, so a search begins again where the table has changed meanwhile. Everything runs with the interpreter's lock.
 """
 
-from cpython.list cimport PyList_Append, PyList_GET_SIZE
+from cpython cimport array
+from cpython.list cimport PyList_Append, PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from array import array as _array
+
+cdef array.array _ints = _array("i")
 
 cdef extern from *:
     """
@@ -77,6 +82,8 @@ cdef class Unique:
     cdef Py_hash_t key
     #: The last walk that has met it.
     cdef uint32_t met
+    #: Where it stands in an order, while no other code runs.
+    cdef uint32_t place
     cdef uint32_t below
     cdef uint8_t settled
     cdef uint8_t tried
@@ -338,6 +345,41 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
             if depth == 0:
                 break
     return order
+
+
+def numbered(roots):
+    """Return every object below ``roots`` once, as :func:`walk` does, and their arguments by numbers.
+
+    Returns
+    -------
+    order : list of Unique
+    starts : array of int
+        Where the arguments of each object begin, and where those of the last one end.
+    args : array of int
+        The place of each argument in ``order``.
+    tops : array of int
+        The places of the roots.
+    """
+    cdef list tops = list(roots), order = walk(tops)
+    cdef Py_ssize_t i, k, count = PyList_GET_SIZE(order), total = 0
+    cdef Unique node
+    for i in range(count):
+        total += PyTuple_GET_SIZE((<Unique>PyList_GET_ITEM(order, i)).args)
+    cdef array.array starts = array.clone(_ints, count + 1, False), args = array.clone(_ints, total, False)
+    cdef array.array top = array.clone(_ints, PyList_GET_SIZE(tops), False)
+    cdef int *begin = starts.data.as_ints
+    cdef int *places = args.data.as_ints
+    total = 0
+    for i in range(count):
+        node = <Unique>PyList_GET_ITEM(order, i)
+        node.place, begin[i] = <uint32_t>i, <int>total
+        for k in range(PyTuple_GET_SIZE(node.args)):
+            places[total] = <int>(<Unique>PyTuple_GET_ITEM(node.args, k)).place
+            total += 1
+    begin[count] = <int>total
+    for i in range(PyList_GET_SIZE(tops)):
+        top.data.as_ints[i] = <int>(<Unique>PyList_GET_ITEM(tops, i)).place
+    return order, starts, args, top
 
 
 cdef int _grow() except -1:
