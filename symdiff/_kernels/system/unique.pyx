@@ -72,17 +72,6 @@ cdef class Unique:
         What one may note of it besides.
     """
 
-    cdef object op, payload, dtype
-    cdef tuple args, shape
-    cdef Py_hash_t key
-    #: The last walk that has met it.
-    cdef uint32_t met
-    cdef uint32_t below
-    cdef uint8_t settled
-    cdef uint8_t tried
-    #: The number of its operation among those that predicates are about, 0 for any other.
-    cdef uint8_t number
-
     def __dealloc__(self):
         _remove(self)
 
@@ -189,7 +178,7 @@ cdef inline Py_hash_t _mixed(Py_hash_t a, Py_hash_t b) noexcept:
     return <Py_hash_t>(h ^ (h >> 32))
 
 
-def unique(type kind, op, tuple args, payload, tuple shape, dtype):
+cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     """Return the one object of a description, an instance of ``kind``, making it when it is new."""
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
@@ -240,14 +229,16 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     return fresh
 
 
-def mark(Unique one, int level):
+cpdef int mark(Unique one, int level) except -1:
     """Note a number below 256 beside an object, as ``settled``."""
     one.settled = level
+    return 0
 
 
-def mark_tried(Unique one, int level):
+cpdef int mark_tried(Unique one, int level) except -1:
     """Note a number below 256 beside an object, as ``tried``."""
     one.tried = level
+    return 0
 
 
 cdef struct Step:
@@ -259,7 +250,7 @@ cdef size_t room = 0
 cdef uint32_t walks = 0
 
 
-cdef uint32_t _next_walk() noexcept:
+cdef uint32_t next_walk() noexcept:
     """Return a number that no object was met by."""
     global walks
     cdef size_t i
@@ -303,7 +294,7 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     for node in tops:
         if node is None:
             raise TypeError("None among the roots of a walk; expected nodes")
-    this = _next_walk()
+    this = next_walk()
     for node in tops:
         if node.met == this or (settled and node.settled >= settled):
             continue
