@@ -160,8 +160,8 @@ setup(
             passes,
             build_dir="build/passes",
             nthreads=processes,
-            # annotations are for the type checker: Python's own meaning, and nothing else
-            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True},
+            # annotations are for the type checker: Python's own meaning, and nothing else; None has no fields
+            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True, "nonecheck": True},
         ),
     ],
 )
