@@ -59,9 +59,10 @@ kernels = [
         "matrix.batches": ["matrix", "machine", "functions", "system"],
         "programs.tape": [],
         "programs.sums": [],
-        "programs.sequences": [],
+        "programs.views": [],
         "system.scopes": [],
         "system.unique": [],
+        "system.numbered": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
 ]
@@ -163,8 +164,8 @@ setup(
             passes,
             build_dir="build/passes",
             nthreads=processes,
-            # annotations are for the type checker: Python's own meaning, and nothing else
-            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True},
+            # annotations are for the type checker: Python's own meaning, and nothing else; None has no fields
+            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True, "nonecheck": True},
         ),
     ],
 )

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symdiff._kernels.programs.sequences import Operands, Operations, tape_of, unpacked
 from symdiff._kernels.programs.sums import count_uses, renumber, sums_to_search
 from symdiff._kernels.programs.tape import Tape
+from symdiff._kernels.programs.views import Operands, Operations, tape_of, unpacked
 from symdiff.lowering import factorize
 from symdiff.lowering.builder import ProgramBuilder
 from symdiff.lowering.program import CODES, OPERATIONS, SIGNATURES
@@ -111,9 +111,8 @@ def test_sums_with_a_common_factor_are_all_found(seed: int) -> None:
     sums = factorize._Sums(builder, uses)
     shared = []
     for v in range(len(uses)):
-        if uses[v] and factorize._IS_SUM[builder.tape.code(v)] and not inside[v]:
-            if sums.search(v) is not None:
-                shared.append(v)
+        if uses[v] and factorize._IS_SUM[builder.tape.code(v)] and not inside[v] and sums.search(v) is not None:
+            shared.append(v)
     assert shared == found
 
 

@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._kernels.system.unique import DESCRIBED, LEAVES, numbered, walk
+from .._kernels.system.numbered import numbered
+from .._kernels.system.unique import DESCRIBED, LEAVES, walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written

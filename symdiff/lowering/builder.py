@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.programs.sequences import Operands, Operations
 from .._kernels.programs.tape import Tape
+from .._kernels.programs.views import Operands, Operations
 from ..errors import UnsupportedError
 from ..graph import Node
 from ..graph.sizes import Shape, fixed, show

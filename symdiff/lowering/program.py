@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from .._kernels.programs.sequences import Operations, tape_of
 from .._kernels.programs.tape import Tape
+from .._kernels.programs.views import Operations, tape_of
 from ..graph import BOOL
 from ..graph.scalars.functions import FUNCTIONS
 from .dump import Listed, program_lines

@@ -114,8 +114,9 @@ def _lower_all(
     arrays : dict of int to array of int
         Receives the values of nodes with axes, by their places.
     """
-    starts, places = graph.starts, graph.args
-    for i, node in enumerate(graph.order):
+    order, starts, places, _ = graph
+    for i in range(len(order)):
+        node = order[i]
         if node in given:
             value = given[node]
             if isinstance(value, int):

@@ -7,16 +7,11 @@ Whatever may run other code (comparing payloads, allocating memory, which may st
 table, so a search begins again where the table has changed meanwhile. Everything runs with the interpreter's lock.
 """
 
-from cpython cimport array
-from cpython.list cimport PyList_Append, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.list cimport PyList_Append, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-
-from array import array as _array
-
-cdef array.array _ints = _array("i")
 
 cdef extern from *:
     """
@@ -76,19 +71,6 @@ cdef class Unique:
     settled, tried : int
         What one may note of it besides.
     """
-
-    cdef object op, payload, dtype
-    cdef tuple args, shape
-    cdef Py_hash_t key
-    #: The last walk that has met it.
-    cdef uint32_t met
-    #: Where it stands in an order, while no other code runs.
-    cdef uint32_t place
-    cdef uint32_t below
-    cdef uint8_t settled
-    cdef uint8_t tried
-    #: The number of its operation among those that predicates are about, 0 for any other.
-    cdef uint8_t number
 
     def __dealloc__(self):
         _remove(self)
@@ -196,7 +178,7 @@ cdef inline Py_hash_t _mixed(Py_hash_t a, Py_hash_t b) noexcept:
     return <Py_hash_t>(h ^ (h >> 32))
 
 
-def unique(type kind, op, tuple args, payload, tuple shape, dtype):
+cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     """Return the one object of a description, an instance of ``kind``, making it when it is new."""
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
@@ -247,14 +229,16 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     return fresh
 
 
-def mark(Unique one, int level):
+cpdef int mark(Unique one, int level) except -1:
     """Note a number below 256 beside an object, as ``settled``."""
     one.settled = level
+    return 0
 
 
-def mark_tried(Unique one, int level):
+cpdef int mark_tried(Unique one, int level) except -1:
     """Note a number below 256 beside an object, as ``tried``."""
     one.tried = level
+    return 0
 
 
 cdef struct Step:
@@ -266,7 +250,7 @@ cdef size_t room = 0
 cdef uint32_t walks = 0
 
 
-cdef uint32_t _next_walk() noexcept:
+cdef uint32_t next_walk() noexcept:
     """Return a number that no object was met by."""
     global walks
     cdef size_t i
@@ -310,7 +294,7 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     for node in tops:
         if node is None:
             raise TypeError("None among the roots of a walk; expected nodes")
-    this = _next_walk()
+    this = next_walk()
     for node in tops:
         if node.met == this or (settled and node.settled >= settled):
             continue
@@ -345,41 +329,6 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
             if depth == 0:
                 break
     return order
-
-
-def numbered(roots):
-    """Return every object below ``roots`` once, as :func:`walk` does, and their arguments by numbers.
-
-    Returns
-    -------
-    order : list of Unique
-    starts : array of int
-        Where the arguments of each object begin, and where those of the last one end.
-    args : array of int
-        The place of each argument in ``order``.
-    tops : array of int
-        The places of the roots.
-    """
-    cdef list tops = list(roots), order = walk(tops)
-    cdef Py_ssize_t i, k, count = PyList_GET_SIZE(order), total = 0
-    cdef Unique node
-    for i in range(count):
-        total += PyTuple_GET_SIZE((<Unique>PyList_GET_ITEM(order, i)).args)
-    cdef array.array starts = array.clone(_ints, count + 1, False), args = array.clone(_ints, total, False)
-    cdef array.array top = array.clone(_ints, PyList_GET_SIZE(tops), False)
-    cdef int *begin = starts.data.as_ints
-    cdef int *places = args.data.as_ints
-    total = 0
-    for i in range(count):
-        node = <Unique>PyList_GET_ITEM(order, i)
-        node.place, begin[i] = <uint32_t>i, <int>total
-        for k in range(PyTuple_GET_SIZE(node.args)):
-            places[total] = <int>(<Unique>PyTuple_GET_ITEM(node.args, k)).place
-            total += 1
-    begin[count] = <int>total
-    for i in range(PyList_GET_SIZE(tops)):
-        top.data.as_ints[i] = <int>(<Unique>PyList_GET_ITEM(tops, i)).place
-    return order, starts, args, top
 
 
 cdef int _grow() except -1:
