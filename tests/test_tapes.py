@@ -109,10 +109,11 @@ def test_sums_with_a_common_factor_are_all_found(seed: int) -> None:
     assert list(uses) == expected
     found = sums_to_search(builder.tape, uses, inside, factorize._KINDS, factorize._LONGEST)
     sums = factorize._Sums(builder, uses)
-    shared = []
-    for v in range(len(uses)):
-        if uses[v] and factorize._IS_SUM[builder.tape.code(v)] and not inside[v] and sums.search(v) is not None:
-            shared.append(v)
+    shared = [
+        v
+        for v in range(len(uses))
+        if uses[v] and factorize._IS_SUM[builder.tape.code(v)] and not inside[v] and sums.search(v) is not None
+    ]
     assert shared == found
 
 

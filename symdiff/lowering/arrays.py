@@ -25,6 +25,11 @@ _LONG: dict[str, Callable[..., int]] = {"digamma": polygamma.digamma, "polygamma
 _SEVERAL = 16
 
 
+def is_plain(op: str) -> bool:
+    """Tell whether a function takes one number and is an operation of programs, without identities or expansions."""
+    return len(SIGNATURES.get(op, ())) == 1 and op not in ARITHMETIC and op not in MAX_ORDER and op not in _LONG
+
+
 def lower_scalar(builder: ProgramBuilder, op: str, args: Sequence[int]) -> int:
     """Apply a scalar function to numbers."""
     if op in ARITHMETIC:

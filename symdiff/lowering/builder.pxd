@@ -21,7 +21,8 @@ cdef class ProgramBuilder:
     cpdef charge(self)
     cpdef long number(self, value) except -3
     cpdef long real(self, long value) except -3
-    @cython.locals(tape=Tape)
+    @cython.locals(tape=Tape, turned=long, other=long, found=long)
+    cpdef long function(self, int code, long x) except -3
     cpdef long value(self, int code, tuple args) except -3
     cpdef long two(self, int code, long a, long b) except -3
     cpdef long apply(self, str op, args) except -3

@@ -120,17 +120,23 @@ class ProgramBuilder:
         return self.emit("to_real", value) if self.tape.code(value) in _MASKS else value
 
     def call(self, op: str, *args: int) -> int:
+        """Return a function's value."""
+        return self.function(CODES[op], args[0]) if len(args) == 1 else self.value(CODES[op], args)
+
+    def function(self, code: int, x: int) -> int:
         """Return a function's value; an even or odd one of b - a is that of a - b, where this is computed already."""
-        code = CODES[op]
-        if code in _EVEN or code in _ODD:
-            tape, x = self.tape, args[0]
-            if tape.code(x) == _SUBTRACT:
-                turned = tape.known(_SUBTRACT, (tape.operand(x, 1), tape.operand(x)))
-                other = -1 if turned < 0 else tape.known(code, (turned,))
-                if other >= 0:
-                    # 0 - f, and not -f: where a = b all differences are 0, and so is the function of each
-                    return other if code in _EVEN else self.two(_SUBTRACT, self.number(0.0), other)
-        return self.value(code, args)
+        x = self.real(x)
+        tape = self.tape
+        if tape.code(x) == _SUBTRACT and (code in _EVEN or code in _ODD):
+            turned = tape.known(_SUBTRACT, (tape.operand(x, 1), tape.operand(x)))
+            other = -1 if turned < 0 else tape.known(code, (turned,))
+            if other >= 0:
+                # 0 - f, and not -f: where a = b all differences are 0, and so is the function of each
+                return other if code in _EVEN else self.two(_SUBTRACT, self.number(0.0), other)
+        found = tape.one(code, x)
+        if found > self.most:
+            raise self.too_long()
+        return found
 
     def emit(self, op: str, *args: int) -> int:
         """Return the value number of an operation on earlier values."""

@@ -16,10 +16,10 @@ from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
 from ..ground.gc_pause import paused
 from ..simplify import is_symmetric
-from .arrays import ARRAYS, lower_elementwise, lower_scalar
+from .arrays import ARRAYS, is_plain, lower_elementwise, lower_scalar
 from .builder import PAIRS, Ids, ProgramBuilder, fixed_shape
 from .factorize import factor_out
-from .program import Port, Program
+from .program import CODES, Port, Program
 
 
 def expand_functions(roots: Sequence[Node]) -> list[Node]:
@@ -98,6 +98,12 @@ def unroll(
     return builder.finish(ports_in, ports_out, stores)
 
 
+_OTHER, _NONE, _FUNCTION = -1, -2, 256
+#: How functions of numbers are lowered: the number of one of :data:`PAIRS`; that of a function of one number, which is
+#: an operation of programs as it is, and this more; or something else.
+_SCALAR = {name: _FUNCTION + CODES[name] if is_plain(name) else PAIRS.get(name, _OTHER) for name in FUNCTIONS}
+
+
 def _lower_all(
     builder: ProgramBuilder, given: dict[Node, Ids | int], graph: Numbered, numbers: array[int], arrays: dict[int, Ids]
 ) -> None:
@@ -125,16 +131,21 @@ def _lower_all(
                 arrays[i] = value
             continue
         op, begin, end = node.op, starts[i], starts[i + 1]
-        if not node.shape and op in FUNCTIONS:  # so are its arguments
-            code = PAIRS.get(op, -1)
-            if code >= 0:
+        code = _NONE if node.shape else _SCALAR.get(op, _NONE)
+        if code != _NONE:  # a function of numbers
+            if code >= _FUNCTION:
+                numbers[i] = builder.function(code - _FUNCTION, numbers[places[begin]])
+            elif code != _OTHER:
                 numbers[i] = builder.pair(code, numbers[places[begin]], numbers[places[begin + 1]])
             else:
-                numbers[i] = lower_scalar(builder, op, [numbers[k] for k in places[begin:end]])
+                numbers[i] = lower_scalar(builder, op, [numbers[places[k]] for k in range(begin, end)])
             builder.charge()
             continue
         builder.reserve(node)
-        args = [arrays[k] if k in arrays else np.array(numbers[k], np.int64) for k in places[begin:end]]
+        args = []
+        for k in range(begin, end):
+            place = places[k]
+            args.append(arrays[place] if place in arrays else np.array(numbers[place], np.int64))
         found = _lower(builder, node, args)
         if node.shape:
             arrays[i] = found
