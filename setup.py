@@ -58,6 +58,11 @@ kernels = [
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],
         "programs.tape": [],
+        "programs.bytecode.steps": [],
+        "programs.bytecode.selection": [],
+        "programs.bytecode.schedule": [],
+        "programs.bytecode.registers": [],
+        "programs.bytecode.words": [],
         "system.scopes": [],
         "system.unique": [],
     }.items()
@@ -83,7 +88,6 @@ passes = [
                 "simplify.rewriter",
                 "lowering.arrays",
                 "lowering.contraction",
-                "codegen.bytecode.assemble",
             ),
         ),
         (
@@ -96,9 +100,6 @@ passes = [
                 "lowering.builder",
                 "lowering.factorize",
                 "lowering.unroll",
-                "codegen.bytecode.select",
-                "codegen.bytecode.prefetch",
-                "codegen.bytecode.registers",
             ),
         ),
     )

@@ -10,6 +10,7 @@ Invariants
 Files
     tape.pxd  the arrays as other modules see them
     tape.pyx  operations under construction, and finished ones
+    bytecode  from a finished tape to words of the interpreter's code
 Add
     a pass over all operations: a method of the tape, where Python's objects would take most of its time
 """

@@ -172,7 +172,7 @@ def _plain_program(program: Program) -> Any:
 
 def _plain_code(code: Bytecode) -> Any:
     return (
-        array("i", code.code),
+        code.code,
         array("d", code.numbers),
         array("d", code.vectors),
         array("d", code.rows),
