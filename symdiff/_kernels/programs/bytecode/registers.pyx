@@ -50,6 +50,7 @@ cdef class Allocation:
     """
 
     def __cinit__(self, Steps steps not None):
+        steps.finished = True
         self.steps = steps
         self.into = <uint8_t *>PyMem_Calloc(steps.count + 1, 1)
         self.brought = <int32_t *>PyMem_Malloc((REGISTERS * steps.count + 1) * sizeof(int32_t))
@@ -320,7 +321,8 @@ cdef class _Allocator:
             PyMem_Free(best)
             PyMem_Free(before)
             raise MemoryError
-        qsort(self.stays, self.count, sizeof(LiveRange), &_order)
+        if self.count:
+            qsort(self.stays, self.count, sizeof(LiveRange), &_order)
         best[0] = 0.0
         for k in range(self.count):
             low, high = 0, k  # those that end before this one begins

@@ -37,6 +37,7 @@ cdef class Selection:
     """
 
     cdef Tape tape
+    cdef Py_ssize_t count
     cdef readonly Steps steps
     cdef readonly array.array first
     cdef const uint8_t *roles
@@ -49,7 +50,7 @@ cdef class Selection:
 
     def __cinit__(self, Tape tape not None, outputs, bytes roles not None):
         cdef Py_ssize_t count = tape.count
-        self.tape, self.steps, self.held = tape, Steps(tape.names, roles), -1
+        self.tape, self.count, self.steps, self.held = tape, count, Steps(tape.names, roles), -1
         self.roles = <const uint8_t *>PyBytes_AS_STRING(roles)
         self.first = _first_loads(tape)
         self.same = NULL if self.first is None else <int32_t *>self.first.data.as_ints
@@ -71,8 +72,8 @@ cdef class Selection:
     cdef int _want(self, values) except -1:
         cdef Py_ssize_t v
         for v in values:
-            if not 0 <= v < self.tape.count:
-                raise IndexError(f"value {v} of {self.tape.count}")
+            if not 0 <= v < self.count:
+                raise IndexError(f"value {v} of {self.count}")
             self.state[v if self.same == NULL else self.same[v]] = WANTED
         return 0
 
@@ -81,8 +82,8 @@ cdef class Selection:
         cdef Tape tape = self.tape
         cdef Py_ssize_t v, k, steps = 0, operands = 0
         cdef int32_t a
-        memset(self.reader, 0xFF, tape.count * sizeof(int32_t))
-        for v in range(tape.count - 1, -1, -1):
+        memset(self.reader, 0xFF, self.count * sizeof(int32_t))
+        for v in range(self.count - 1, -1, -1):
             if self.state[v] and tape.codes[v] != LOAD:
                 if tape.codes[v] != CONST:
                     steps, operands = steps + 1, operands + tape.starts[v + 1] - tape.starts[v]
@@ -95,12 +96,12 @@ cdef class Selection:
                     self.reader[a] = -1 if self.state[a] else <int32_t>v
                     self.state[a] = WANTED
         self.steps._reserve(steps, operands)
-        self.steps.values = tape.count
+        self.steps.values = self.count
         return 0
 
     cdef int _select(self) except -1:
         cdef Py_ssize_t v
-        for v in range(self.tape.count):
+        for v in range(self.count):
             if self.state[v] and self.tape.codes[v] > CONST:
                 if self._can_wait(v):
                     self.state[v] |= DELAYED
@@ -212,7 +213,7 @@ cdef class Selection:
         """Return the elements of inputs that are read: for each input the value of each element."""
         cdef Py_ssize_t v, begin
         cdef dict found = {}
-        for v in range(self.tape.count):
+        for v in range(self.count):
             if self.state[v] and self.tape.codes[v] == LOAD:
                 begin = self.tape.starts[v]
                 if self.tape.starts[v + 1] != begin + 2:

@@ -43,6 +43,8 @@ cdef class Steps:
     #: The form of each step, a place in what :meth:`forms` gives.
     cdef uint16_t *shapes
     cdef Py_ssize_t room, space
+    #: Whether other arrays are as long as these, so that no step may be added.
+    cdef bint finished
 
     cdef int _reserve(self, Py_ssize_t steps, Py_ssize_t operands) except -1
     cdef int _append(

@@ -153,6 +153,8 @@ cdef class Steps:
             code = self.names.index(outer) | <int>self.names.index(inner) << 8
         if arity > MOST:
             raise ValueError(f"a step of {arity} operands; expected at most {MOST}")
+        if self.finished:
+            raise ValueError("a further step for passes that have begun; expected all steps before")
         for k in range(arity):
             own[k] = args[k]
             if own[k] < ACCUMULATOR or not 0 <= value < 2**31 - 1:
@@ -263,6 +265,7 @@ cdef class Steps:
         cdef uint16_t *numbers = NULL
         cdef uint32_t key, at, first
         cdef bint twice
+        self.finished = True
         self.shapes = <uint16_t *>_grown(self.shapes, (self.count + 1) * sizeof(uint16_t))
         try:
             keys, numbers = <uint32_t *>PyMem_Calloc(slots, 4), <uint16_t *>PyMem_Calloc(slots, 2)

@@ -59,6 +59,7 @@ cdef class Writer:
     cdef Tape tape
     cdef Steps steps
     cdef dict consts
+    cdef Py_ssize_t values
     cdef int32_t tile, vector
     cdef readonly Py_ssize_t tiles
     cdef readonly dict numbers, vectors
@@ -94,7 +95,8 @@ cdef class Writer:
         cdef Py_ssize_t count = tape.count
         if steps.values > count or tile < 2 or vector < 1:
             raise ValueError(f"steps of {steps.values} values for a program of {count}, tiles of {tile} bytes")
-        self.tape, self.consts, self.steps = tape, consts, steps
+        steps.finished = True
+        self.tape, self.consts, self.steps, self.values = tape, consts, steps, count
         self.tile, self.vector, self.save = tile, vector, save
         self.numbers, self.vectors, self.spread = {}, {}, {}
         self.place = <int32_t *>PyMem_Malloc((count + 1) * sizeof(int32_t))
@@ -167,8 +169,8 @@ cdef class Writer:
     # ---------------------------------------------------------------------------- places
 
     cdef Py_ssize_t _known(self, Py_ssize_t v) except -1:
-        if not 0 <= v < self.tape.count:
-            raise IndexError(f"value {v} of {self.tape.count}")
+        if not 0 <= v < self.values:
+            raise IndexError(f"value {v} of {self.values}")
         return v
 
     cpdef int32_t take(self) except -1:
