@@ -12,6 +12,7 @@ Files
     tape.pyx   operations under construction, and finished ones
     sums.pyx   how often values are read, and which sums have a factor in common
     views.pyx  tapes made of sequences and of bytes, and tapes as sequences
+    bytecode   from a finished tape to words of the interpreter's code
 Add
     a pass over all operations: a function of tapes, where Python's objects would take most of its time
 """

@@ -177,7 +177,7 @@ def _table(codes: Mapping[int, int]) -> bytes:
 
 def _plain_code(code: Bytecode) -> Any:
     return (
-        array("i", code.code),
+        code.code,
         array("d", code.numbers),
         array("d", code.vectors),
         array("d", code.rows),
