@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -334,8 +334,8 @@ def test_programs_come_back() -> None:
     assert len(found) > 3
     for program in found:
         again = encoding.read(encoding.write(program))
-        for part in fields(Program):
-            assert repr(getattr(again, part.name)) == repr(getattr(program, part.name))
+        for field in dataclasses.fields(program):
+            assert repr(getattr(again, field.name)) == repr(getattr(program, field.name))
         again.validate()
 
 

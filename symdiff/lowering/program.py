@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._kernels.programs.tape import Tape
 from .._kernels.programs.views import Operations, tape_of
@@ -135,6 +135,9 @@ class Program(Listed):
     def lines(self) -> Iterator[str]:
         """Give the ports, a line for each value, what is checked, and what is stored."""
         return program_lines(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # a tape is made again
 
     def validate(self) -> None:
         """Check every rule of the form, in one pass.
