@@ -59,6 +59,7 @@ kernels = [
         "matrix.batches": ["matrix", "machine", "functions", "system"],
         "system.scopes": [],
         "system.unique": [],
+        "system.tabulate": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
 ]

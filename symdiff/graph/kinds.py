@@ -17,6 +17,7 @@ from .primitives import FALLIBLE, SELECTING, Declared, Placeholder
 
 __all__ = [
     "BRANCHING",
+    "BY_ARGUMENTS",
     "CHOICE",
     "CONTRACTED",
     "DECLARED",
@@ -71,6 +72,9 @@ PREDICATES = {
 
 #: Operations that inlining replaces by what they are made of: no stage after it meets them.
 INLINED = ("named", "stop_gradient", "custom", "spectral", "expm", "pinv")
+
+#: Functions of numbers that take longer for some arguments than for others; nodes of all others are counted together.
+BY_ARGUMENTS = frozenset(("power",))
 
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.

@@ -14,7 +14,7 @@ from ..graph.dump import record_text
 from ..ground.progress import begin, note
 from ..ground.tracing import record as trace
 from ..lowering import unroll
-from ..lowering.program import Program
+from ..lowering.program import GIVEN, Program
 from .kept.records import FormulaRecord
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered, plans_of
@@ -66,7 +66,7 @@ class Choice(NamedTuple):
         """What is known of it when it is made."""
         told: dict[str, Any] = {"reason": self.reason, "bits": self.bits}
         if isinstance(self.lowered, Program):
-            told["operations"] = len(self.lowered.computed)
+            told["operations"] = len(self.lowered.ops) - sum(map(GIVEN.__contains__, self.lowered.ops))
         seconds = getattr(self.runner, "build_seconds", None)
         return told if seconds is None else {**told, "build_seconds": seconds}
 

@@ -11,7 +11,8 @@ from cpython.list cimport PyList_Append, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
@@ -19,6 +20,7 @@ cdef extern from *:
     #include <structmember.h>
 
     #define SD_PREDICATES 64
+    #define SD_NUMBERS 1024
 
     static PyMemberDef sd_fields[8];
 
@@ -52,7 +54,7 @@ cdef extern from *:
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
     ctypedef object (*getter)(object, void *)
     object sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
-    enum: SD_PREDICATES
+    enum: SD_PREDICATES, SD_NUMBERS
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
     bint PyObject_IS_GC(PyObject *)
@@ -88,7 +90,10 @@ cdef dict bits = {}
 cdef dict exceptions = {}
 #: Numbers of operations, and for each predicate which numbers it is true of.
 cdef dict numbers = {}
-cdef uint8_t passes[SD_PREDICATES][256]
+cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
+#: Which operations of objects without a shape walks may count, and how many of each the last such walk has met.
+cdef uint8_t alike[SD_NUMBERS]
+cdef Py_ssize_t counted[SD_NUMBERS]
 #: Names of the predicates, which their attributes point to.
 cdef list predicates = []
 
@@ -211,7 +216,7 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     fresh = kind.__new__(kind)
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
     fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
-    fresh.below, fresh.key, fresh.number = below, key, <uint8_t>numbers.get(op, 0)
+    fresh.below, fresh.key, fresh.number = below, key, <uint16_t>numbers.get(op, 0)
     found = _find(key, op, args, payload, shape, dtype)  # what runs meanwhile may have made it
     if found is not None:
         return found
@@ -263,11 +268,11 @@ cdef uint32_t next_walk() noexcept:
     return walks
 
 
-#: Which objects a walk gives: all, those without arguments, or those with a shape or a payload.
-ALL, LEAVES, DESCRIBED = range(3)
+#: Which objects a walk gives: all, those without arguments, or those that it does not count.
+ALL, LEAVES, APART = range(3)
 
 
-def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
+cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     """Return every object below ``roots`` once, arguments before uses, in the order of a recursion from the left.
 
     Parameters
@@ -278,7 +283,7 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     most : int
         The walk ends where it has more objects to give; -1 sets no end.
     which : int
-        The objects that it gives: ``ALL``, ``LEAVES`` or ``DESCRIBED``.
+        The objects that it gives: ``ALL``, ``LEAVES`` or ``APART``.
 
     Notes
     -----
@@ -295,6 +300,8 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
         if node is None:
             raise TypeError("None among the roots of a walk; expected nodes")
     this = next_walk()
+    if which == 2:
+        memset(counted, 0, sizeof(counted))
     for node in tops:
         if node.met == this or (settled and node.settled >= settled):
             continue
@@ -318,10 +325,9 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
                 (<Unique>arg).met = this
                 continue
             node = <Unique>step.node
-            if which == 0 or (
-                PyTuple_GET_SIZE(node.args) == 0 if which == 1
-                else node.payload is not None or PyTuple_GET_SIZE(node.shape) != 0
-            ):
+            if which == 2 and alike[node.number] and PyTuple_GET_SIZE(node.shape) == 0:
+                counted[node.number] += 1
+            elif which != 1 or PyTuple_GET_SIZE(node.args) == 0:
                 PyList_Append(order, node)
             depth -= 1
             if 0 <= most < PyList_GET_SIZE(order):
@@ -329,6 +335,21 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
             if depth == 0:
                 break
     return order
+
+
+def survey(roots):
+    """Return the objects below ``roots`` that are not alike, as :func:`walk` does, and how many of each kind are.
+
+    Returns
+    -------
+    apart : list of Unique
+    alike : dict of str to int
+        By operation, see :func:`assign_alike`.
+    """
+    cdef Py_ssize_t kept[SD_NUMBERS]
+    cdef list apart = walk(roots, 0, -1, 2)
+    memcpy(kept, counted, sizeof(counted))  # before anything else may run, and walk
+    return apart, {op: kept[<int>i] for op, i in numbers.items() if kept[<int>i]}
 
 
 cdef int _grow() except -1:
@@ -355,6 +376,17 @@ cdef object _passes(object one, void *passing):
     return (<uint8_t *>passing)[(<Unique>one).number] != 0
 
 
+cdef int _number_of(op) except -1:
+    if op not in numbers and len(numbers) == SD_NUMBERS - 1:
+        raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
+    return numbers.setdefault(op, len(numbers) + 1)
+
+
+def assign_alike(op):
+    """Have walks count objects of an operation that have no shape, before the first such object is made."""
+    alike[_number_of(op)] = 1
+
+
 def add_predicates(type kind, dict known):
     """Give a type attributes that tell whether the operation of an object is one of some names.
 
@@ -372,9 +404,7 @@ def add_predicates(type kind, dict known):
             raise OverflowError(f"more than {SD_PREDICATES} predicates; expected fewer")
         predicates.append(name.encode())
         for op in operations:
-            if op not in numbers and len(numbers) == 255:
-                raise OverflowError("more than 255 operations with predicates; expected fewer")
-            passes[i][numbers.setdefault(op, len(numbers) + 1)] = 1
+            passes[i][_number_of(op)] = 1
         setattr(kind, name, sd_ask(<PyTypeObject *>kind, i, predicates[i], _passes, passes[i]))
 
 
