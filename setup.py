@@ -58,7 +58,7 @@ kernels = [
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],
         "system.scopes": [],
-        "system.unique": [],
+        "system.unique": ["system"],
         "system.tabulate": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
