@@ -47,16 +47,16 @@ kernels = [
     )
     for name, headers in {
         "unit": ["arrays", "batch"],
-        "call": ["arrays", "batch", "system"],
-        "interpreter": ["machine", "functions", "system"],
+        "call": ["arrays", "batch", "system", "system/sets"],
+        "interpreter": ["machine", "functions", "system", "system/sets"],
         "system.loader": ["system"],
-        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system"],
+        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system", "system/sets"],
         "plan.executor": [
-            "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system",
+            "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system", "system/sets",
         ],
-        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system"],
+        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system", "system/sets"],
         "functions.special": ["functions"],
-        "matrix.batches": ["matrix", "machine", "functions", "system"],
+        "matrix.batches": ["matrix", "machine", "functions", "system", "system/sets"],
         "programs.tape": [],
         "programs.sums": [],
         "programs.views": [],
@@ -66,8 +66,8 @@ kernels = [
         "programs.bytecode.registers": [],
         "programs.bytecode.words": [],
         "system.scopes": [],
-        "system.unique": [],
-        "system.numbered": [],
+        "system.unique": ["system"],
+        "system.tabulate": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
 ]

@@ -19,7 +19,7 @@ here knows derivatives.
 Takes
     nodes and plain Python values, by the constructors that this folder exports
 Gives
-    :class:`Node`; walks over graphs (``postorder``, ``described``, ``rebuild``, ``substitute``, ``flatten``,
+    :class:`Node`; walks over graphs (``postorder``, ``survey``, ``rebuild``, ``substitute``, ``flatten``,
     ``tabulate``, ``verify``)
 Invariants
     * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
@@ -114,7 +114,6 @@ from .traversal import (
     axes_of,
     canonical,
     dependents,
-    described,
     flatten,
     inputs_of,
     number_nodes,
@@ -124,6 +123,8 @@ from .traversal import (
     resize,
     spans_of,
     substitute,
+    survey,
+    surveyed,
     tabulate,
     unflatten,
     verify,
@@ -155,7 +156,6 @@ __all__ = [
     "custom",
     "delta",
     "dependents",
-    "described",
     "elementwise",
     "exponential",
     "extent",
@@ -198,6 +198,8 @@ __all__ = [
     "stop_gradient",
     "substitute",
     "sum_axes",
+    "survey",
+    "surveyed",
     "swap",
     "tabulate",
     "take",

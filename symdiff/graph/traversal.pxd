@@ -2,7 +2,7 @@
 
 cimport cython
 
-from symdiff._kernels.system.unique cimport Unique
+from symdiff._kernels.system.unique cimport Unique, walk
 from symdiff.graph.nodes cimport elementwise, intern
 
 
