@@ -60,6 +60,14 @@ def test_equal_operations_are_one_value(seed: int) -> None:
     assert sum(tape.tally()) == tape.count
 
 
+def test_a_closed_tape_is_read_and_not_added_to() -> None:
+    tape = tape_of(OPERATIONS, ["load", "sin"], [(0, 0), (0,)])
+    tape.close()
+    assert tape.args(1) == (0,)
+    with pytest.raises(ValueError, match="closed"):
+        tape.one(CODES["cos"], 0)
+
+
 def test_numbers_are_told_apart_by_their_owner() -> None:
     tape = Tape(OPERATIONS)
     assert [tape.const(), tape.const()] == [0, 1]

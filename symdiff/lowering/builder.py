@@ -424,6 +424,7 @@ class ProgramBuilder:
     def finish(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], stores: list[list[int]]) -> Program:
         """Keep what the outputs need, each value as late as the first use asks for it."""
         checks = self.checks
+        self.tape.close()
         tape, place = self.tape.ordered(array("i", itertools.chain((v for v, _ in checks), *stores)))
         return Program(
             inputs=inputs,

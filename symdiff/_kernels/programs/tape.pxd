@@ -27,6 +27,7 @@ cdef class Tape:
     #: Values by what they compute, -1 where a slot is free; none once the tape is finished.
     cdef Slot *table
     cdef Py_ssize_t slots, held
+    cdef bint closed
 
     cdef int _extend(self, Py_ssize_t arity) except -1
     cdef int _widen(self) except -1

@@ -142,11 +142,13 @@ cdef class Tape:
         cdef Py_ssize_t v = self._find(hash, code, args, arity), k
         if v >= 0:
             return v
+        if self.closed:
+            raise ValueError("an operation for a tape that is closed")
         if code != LOAD:
             for k in range(arity):
                 if args[k] < 0 or args[k] >= self.count:
                     raise ValueError(f"an operand {args[k]} of value {self.count}; expected an earlier value")
-        if 2 * (self.held + 1) > self.slots:
+        if 4 * (self.held + 1) > 3 * self.slots:
             self._widen()
         v = self.count
         self._append(code, args, arity)
@@ -201,6 +203,11 @@ cdef class Tape:
         """Add a number; which numbers are there already, and which it is, its owner knows."""
         self._append(CONST, NULL, 0)
         return self.count - 1
+
+    def close(self):
+        """Give up what equal operations are found by, which takes most of the memory; operations are added no more."""
+        PyMem_Free(self.table)
+        self.table, self.slots, self.closed = NULL, 0, True
 
     # ---------------------------------------------------------------------------- all values
 
