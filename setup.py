@@ -88,6 +88,7 @@ passes = [
                 "simplify.rewriter",
                 "lowering.arrays",
                 "lowering.contraction",
+                "codegen.bytecode.assemble",
             ),
         ),
         (

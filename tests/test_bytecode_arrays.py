@@ -19,7 +19,7 @@ from symdiff._kernels.programs.bytecode.steps import Steps
 from symdiff._kernels.programs.bytecode.words import Writer
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import assemble
-from symdiff.codegen.bytecode.select import ABLE, ACCUMULATOR, empty_steps, is_called, select_instructions
+from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called, select_instructions
 from symdiff.codegen.bytecode.select import schedule as ordered
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import OPERATIONS, SIGNATURES, Program
@@ -61,7 +61,7 @@ def test_passes_do_what_their_references_do(seed: int) -> None:
     source = random.Random(seed)
     barriers = sorted(source.randrange(len(steps)) - source.choice((0.6, 0.1, -0.1)) for _ in range(len(steps) // 9))
     kept = {step.value for step in reference if source.random() < 0.1}
-    found = allocate_registers(steps, 2, kept, ABLE, barriers)
+    found = allocate_registers(steps, 2, kept, barriers)
     expected = allocate(reference, kept, program.consts, barriers)
     assert found.reads == {place: register for place, (register, _) in expected.items()}
     assert found.reads
@@ -131,7 +131,7 @@ def test_values_outside_a_program_are_refused() -> None:
     with pytest.raises(ValueError, match="no operand 2"):
         writer.run(0, 2)
     with pytest.raises(ValueError, match="registers of other steps"):
-        writer.use(allocate_registers(two_steps(), 2, (), ABLE, ()), (0, 0), (0, 0))
+        writer.use(allocate_registers(two_steps(), 2, (), ()), (0, 0), (0, 0))
     with pytest.raises(IndexError):
         steps[2]
     with pytest.raises(ValueError, match="expected at least 4"):
