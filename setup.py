@@ -91,6 +91,7 @@ passes = [
                 "simplify.rewriter",
                 "lowering.arrays",
                 "lowering.contraction",
+                "codegen.bytecode.assemble",
             ),
         ),
         (

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from c_programs import rational, samples
+from steps_reference import Step, Walk, allocate, schedule
 from tape import Tape
 from test_interpreter_kernel import blank, everything
 
@@ -18,13 +19,56 @@ from symdiff._kernels.programs.bytecode.steps import Steps
 from symdiff._kernels.programs.bytecode.words import Writer
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import assemble
-from symdiff.codegen.bytecode.select import ABLE, ACCUMULATOR, empty_steps, select_instructions
+from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called, select_instructions
+from symdiff.codegen.bytecode.select import schedule as ordered
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import OPERATIONS, SIGNATURES, Program
 from symdiff.runtime.toolchain.host import native_target
 
 #: What a program that is none may end in.
 REFUSED = (ValueError, LookupError, RuntimeError, OverflowError)
+
+
+def shown(steps: Steps) -> list[Step]:
+    return [Step(step.name, step.value, step.args) for step in steps]
+
+
+def many_divisions(seed: int, count: int) -> Program:
+    """A random program of arithmetic, a third of it divisions, with values read once and often."""
+    source = random.Random(seed)
+    t = Tape(("x", (5,)))
+    values = [*t.row(0), t.const(0.5), t.load(0, 1)]
+    near = source.choice((2.0, 5.0, 40.0))
+    for _ in range(count):
+        a, b = (values[-1 - min(int(source.expovariate(1 / near)), len(values) - 1)] for _ in range(2))
+        op = source.choice(("add", "multiply", "subtract", "divide", "sqrt", "maximum"))
+        values.append(t.op(op, *(a, b)[: len(SIGNATURES[op])]))
+    t.out((3,), values[-3:])
+    t.out((2,), [values[0], values[-9]])
+    return t.program()
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_passes_do_what_their_references_do(seed: int) -> None:
+    count = (12, 40, 150, 700, 1500)[seed % 5]
+    program = everything(seed, count) if seed % 3 == 0 else many_divisions(seed, count)
+    outputs = (*program.stores, [v for v, _ in program.checks])
+    steps = select_instructions(program.tape, outputs).steps
+    reference = Walk(program, {op for op in program.ops if is_called(op)}).steps
+    assert shown(steps) == reference
+    steps, reference = ordered(steps), schedule(reference)
+    assert shown(steps) == reference
+    source = random.Random(seed)
+    barriers = sorted(source.randrange(len(steps)) - source.choice((0.6, 0.1, -0.1)) for _ in range(len(steps) // 9))
+    kept = {step.value for step in reference if source.random() < 0.1}
+    found = allocate_registers(steps, 2, kept, barriers)
+    expected = allocate(reference, kept, program.consts, barriers)
+    assert found.reads == {place: register for place, (register, _) in expected.items()}
+    assert found.reads
+    for (t, v), (register, was_put) in expected.items():
+        made = next((k for k, step in enumerate(reference) if step.value == v), -1)
+        puts = register in found.puts.get(made, [])
+        assert puts if was_put else any((register, v) in some for k, some in found.loads.items() if k <= t)
 
 
 def two_steps() -> Steps:
@@ -87,7 +131,7 @@ def test_values_outside_a_program_are_refused() -> None:
     with pytest.raises(ValueError, match="no operand 2"):
         writer.run(0, 2)
     with pytest.raises(ValueError, match="registers of other steps"):
-        writer.use(allocate_registers(two_steps(), 2, (), ABLE, ()), (0, 0), (0, 0))
+        writer.use(allocate_registers(two_steps(), 2, (), ()), (0, 0), (0, 0))
     with pytest.raises(IndexError):
         steps[2]
     with pytest.raises(ValueError, match="expected at least 4"):

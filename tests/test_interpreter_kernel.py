@@ -149,7 +149,7 @@ def everything(seed: int, count: int, inputs: int = 5, width: int = 11, shared: 
     for i in range(count):
         op = str(rng.choice(sorted(MASK_OPS) if i % 9 == 0 else usual if i % 4 == 0 else arithmetic))
         # the newest values most of all: this is what keeps the accumulator busy
-        recent = [reals[-1 - min(int(rng.exponential(3)), len(reals) - 1)] for _ in range(3)]
+        recent = [reals[-1 - min(int(rng.exponential(3)), len(reals) - 1)] for _ in range(max(3, len(SIGNATURES[op])))]
         args = [
             masks[rng.integers(len(masks))] if kind == "mask" else value
             for kind, value in zip(SIGNATURES[op], recent, strict=False)

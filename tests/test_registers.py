@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from symdiff._kernels.programs.bytecode.registers import NAMES as REGISTERS
 from symdiff._kernels.programs.bytecode.registers import Allocation, allocate_registers
 from symdiff._kernels.programs.bytecode.steps import Steps
-from symdiff.codegen.bytecode.select import ABLE, ACCUMULATOR, empty_steps
+from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps
 from symdiff.lowering.program import OPERATIONS
 
 Rows = Sequence[tuple[str, int, tuple[int, ...]]]
@@ -26,7 +26,7 @@ def allocate(
     barriers: Sequence[float] = (),
     numbers: Collection[int] = (),
 ) -> Allocation:
-    return allocate_registers(steps_of(rows, numbers), registers, kept, ABLE, barriers)
+    return allocate_registers(steps_of(rows, numbers), registers, kept, barriers)
 
 
 def verify(steps: Steps, found: Allocation, barriers: list[float]) -> None:

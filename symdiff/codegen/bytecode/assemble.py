@@ -22,7 +22,7 @@ from ..row_blocks import Block, Run, load_blocks, split_runs, store_blocks
 from .addressing import form_of
 from .format import Bytecode
 from .prefetch import prefetches
-from .select import ABLE, schedule, select_instructions
+from .select import schedule, select_instructions
 
 __all__ = ["WAITING", "assemble"]
 
@@ -173,7 +173,7 @@ class _Assembler:
             rows = [t for t, blocks in self.before.items() if not all(self._is_column(b.port) for b in blocks)]
             barriers = [*[t - 0.6 for t in rows], *[t - 0.1 for t in calls], *[t + 0.1 for t in self.after]]
             kept = [*stored, *[self.steps.value(t) for t in calls], *self.checks]
-            stays = allocate_registers(self.steps, registers, kept, ABLE, sorted(barriers))
+            stays = allocate_registers(self.steps, registers, kept, sorted(barriers))
             writer.use(stays, [OPCODES[f"put_{r}"] for r in REGISTERS], [OPCODES[f"load_{r}"] for r in REGISTERS])
         writer.will_read(stored)
         writer.will_read(self.checks)

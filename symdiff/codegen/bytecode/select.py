@@ -30,7 +30,7 @@ _OUTER = frozenset(("add", "subtract", "multiply", "divide"))
 _INNER = frozenset(("add", "subtract", "multiply"))
 #: Operations of three operands, of which one may be in the accumulator; of "fma" the first or the last.
 _THREE = frozenset(("where", "fma"))
-#: Operations that may read registers, two in one or one.
+#: Operations that may read registers: some, and of two in one each of some outer ones with each of some inner ones.
 ABLE = frozenset(("add", "subtract", "multiply", "divide", "add_multiply", "subtract_multiply"))
 #: Times of one vector in the unit for divisions, measured, in those of a step that reads one operand from memory.
 _SLOW = {"divide": 7.0, "sqrt": 12.0}
@@ -44,11 +44,11 @@ def is_called(op: str) -> bool:
 @cache
 def _roles(names: tuple[str, ...], functions: Collection[str] | None) -> bytes:
     """Return what each operation is to the passes."""
-    called = [is_called(op) if functions is None else op in functions for op in names]
-    return bytes(
-        (op in _OUTER) + 2 * (op in _INNER) + 4 * (op in _THREE) + 8 * (op == "fma") + 16 * call
-        for op, call in zip(names, called, strict=True)
-    )
+    called = frozenset(filter(is_called, names)) if functions is None else functions
+    pairs = [op.partition("_")[::2] for op in ABLE if "_" in op]
+    outer, inner = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    kinds: tuple[Collection[str], ...] = (_OUTER, _INNER, _THREE, ("fma",), called, ABLE, outer, inner)
+    return bytes(sum(1 << bit for bit, kind in enumerate(kinds) if op in kind) for op in names)
 
 
 @cache

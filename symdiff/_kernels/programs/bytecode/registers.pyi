@@ -1,4 +1,4 @@
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from .steps import Steps
 
@@ -15,5 +15,5 @@ class Allocation:
     def loads(self) -> dict[int, list[tuple[str, int]]]: ...
 
 def allocate_registers(
-    steps: Steps, registers: int, kept: Iterable[int], able: Collection[str], barriers: Iterable[float]
+    steps: Steps, registers: int, kept: Iterable[int], barriers: Iterable[float]
 ) -> Allocation: ...

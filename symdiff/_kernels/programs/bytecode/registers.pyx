@@ -93,7 +93,7 @@ cdef class Allocation:
         return found
 
 
-def allocate_registers(Steps steps not None, Py_ssize_t registers, kept, able, barriers):
+def allocate_registers(Steps steps not None, Py_ssize_t registers, kept, barriers):
     """Allocate registers: to each in turn the live ranges that together save most.
 
     Parameters
@@ -104,8 +104,6 @@ def allocate_registers(Steps steps not None, Py_ssize_t registers, kept, able, b
         How many there are besides the accumulator.
     kept : iterable of int
         Values that are needed in memory in any case.
-    able : collection of str
-        Operations that may read registers, one or two in one.
     barriers : iterable of float
         Times at which registers are lost, ascending.
 
@@ -113,7 +111,7 @@ def allocate_registers(Steps steps not None, Py_ssize_t registers, kept, able, b
     -------
     Allocation
     """
-    return _Allocator(steps, registers, kept, able, barriers).found
+    return _Allocator(steps, registers, kept, barriers).found
 
 
 cdef class _Allocator:
@@ -140,14 +138,14 @@ cdef class _Allocator:
     cdef LiveRange *stays
     cdef Py_ssize_t count, room
 
-    def __cinit__(self, Steps steps, Py_ssize_t registers, kept, able, barriers):
+    def __cinit__(self, Steps steps, Py_ssize_t registers, kept, barriers):
         cdef Py_ssize_t r
         self.steps, self.found = steps, Allocation(steps)
         if registers <= 0:
             return
         self.times = steps.times(steps.values)
         self.made = <const int32_t *>self.times.data.as_ints
-        self._find_readers([_code(steps, name) for name in able])
+        self._find_readers()
         self._keep(kept)
         self._note([float(x) for x in barriers])
         for r in range(min(registers, REGISTERS)):
@@ -168,26 +166,22 @@ cdef class _Allocator:
 
     # ---------------------------------------------------------------------------- what is known before
 
-    cdef int _find_readers(self, list able) except -1:
+    cdef int _find_readers(self) except -1:
         cdef Steps steps = self.steps
         cdef Py_ssize_t t, k, v, total
-        cdef int code
-        cdef uint8_t *may = <uint8_t *>PyMem_Calloc(65536, 1)
         cdef int32_t *next = NULL
         try:
             self.begins = <int32_t *>PyMem_Calloc(steps.values + 1, sizeof(int32_t))
             self.reads = <int32_t *>PyMem_Calloc(steps.values + 1, sizeof(int32_t))
             self.operands = <uint8_t *>PyMem_Calloc(steps.count + 1, 1)
             next = <int32_t *>PyMem_Malloc((steps.values + 1) * sizeof(int32_t))
-            if may == NULL or self.begins == NULL or self.reads == NULL or self.operands == NULL or next == NULL:
+            if self.begins == NULL or self.reads == NULL or self.operands == NULL or next == NULL:
                 raise MemoryError
-            for code in able:
-                may[code] = 1
             for t in range(steps.count):
                 for k in range(steps.starts[t], steps.starts[t + 1]):
                     if steps.kinds[k] != NUMBER and steps._first(k, steps.starts[t]):
                         self.reads[steps.args[k]] += 1
-                        if may[steps.codes[t]]:
+                        if steps._able(t):
                             self.begins[steps.args[k] + 1] += 1
                             self.operands[t] += 1
             for v in range(steps.values):
@@ -199,13 +193,12 @@ cdef class _Allocator:
             if self.readers == NULL or self.taken == NULL or self.open == NULL:
                 raise MemoryError
             for t in range(steps.count):
-                if may[steps.codes[t]]:
+                if steps._able(t):
                     for k in range(steps.starts[t], steps.starts[t + 1]):
                         if steps.kinds[k] != NUMBER and steps._first(k, steps.starts[t]):
                             self.readers[next[steps.args[k]]] = <int32_t>t
                             next[steps.args[k]] += 1
         finally:
-            PyMem_Free(may)
             PyMem_Free(next)
         return 0
 
@@ -363,14 +356,6 @@ cdef class _Allocator:
             self.found.brought[REGISTERS * self.readers[stay.slot] + register] = stay.value
         else:
             self.found.into[self.made[stay.value]] |= 1 << register
-
-
-cdef int _code(Steps steps, str name) except -1:
-    """Return the number of an operation, or of two in one."""
-    if name in steps.names:
-        return steps.names.index(name)
-    outer, _, inner = name.partition("_")
-    return steps.names.index(outer) | <int>steps.names.index(inner) << 8
 
 
 cdef int _order(const void *a, const void *b) noexcept nogil:

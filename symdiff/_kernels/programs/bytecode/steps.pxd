@@ -13,13 +13,16 @@ cdef enum:
     HELD = 2
     REGISTER = 3
 
-#: What an operation is to selection.
+#: What an operation is to the passes, as :class:`Steps` has it.
 cdef enum:
     OUTER = 1
     INNER = 2
     THREE = 4
     FUSED = 8
     FUNCTION = 16
+    ABLE = 32
+    ABLE_OUTER = 64
+    ABLE_INNER = 128
 
 #: Operands of one step at most.
 cdef enum:
@@ -28,7 +31,7 @@ cdef enum:
 
 cdef class Steps:
     cdef readonly tuple names
-    #: For each operation what it is to selection.
+    #: For each operation what it is to the passes.
     cdef readonly bytes roles
     cdef readonly Py_ssize_t count
     #: Values are below this.
@@ -53,3 +56,4 @@ cdef class Steps:
     cdef bint _chained(self, Py_ssize_t t) noexcept
     cdef bint _first(self, Py_ssize_t k, Py_ssize_t begin) noexcept
     cdef bint _calls(self, Py_ssize_t t) noexcept
+    cdef bint _able(self, Py_ssize_t t) noexcept

@@ -50,7 +50,8 @@ cdef class Steps:
         The operations that there are, as those of a tape.
     roles : bytes
         For each of them the sum of 1 if it may take another one along, 2 if it may be taken along, 4 if it has three
-        operands of which one is in the accumulator, 8 if this is the first or the last one, 16 if it is called.
+        operands of which one is in the accumulator, 8 if this is the first or the last one, 16 if it is called, 32 if
+        it may read registers, 64 and 128 if it may where it is the outer and the inner one of two in one.
 
     Attributes
     ----------
@@ -127,6 +128,14 @@ cdef class Steps:
         """Tell whether a step calls a function."""
         cdef int code = self.codes[t]
         return code < 256 and <uint8_t>PyBytes_AS_STRING(self.roles)[code] & FUNCTION
+
+    cdef bint _able(self, Py_ssize_t t) noexcept:
+        """Tell whether a step may read registers."""
+        cdef const uint8_t *roles = <const uint8_t *>PyBytes_AS_STRING(self.roles)
+        cdef int code = self.codes[t]
+        if code < 256:
+            return roles[code] & ABLE
+        return roles[code & 255] & ABLE_OUTER and roles[code >> 8] & ABLE_INNER
 
     # ---------------------------------------------------------------------------- as objects
 
