@@ -50,11 +50,20 @@ cdef size_t mask = 0
 cdef size_t alive = 0
 cdef size_t taken = 0
 cdef uint64_t version = 0
-cdef dict bits = {}
-#: Functions of the arguments of an operation that give bits of it which do not hold with these.
-cdef dict exceptions = {}
-#: Numbers of operations, and for each predicate which numbers it is true of.
-cdef dict numbers = {}
+
+
+cdef class _Operation:
+    """What is known of an operation: bits of ``below``, its number, and what gives the bits that do not hold."""
+
+    cdef uint32_t bits
+    cdef uint16_t number
+    cdef object exception
+
+
+#: By name; types of payloads of leaves have bits, too.
+cdef dict operations = {}
+#: How many have numbers, and for each predicate which numbers it is true of.
+cdef int numbered = 0
 cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
 #: Which operations of objects without a shape walks may count, and how many of each the last such walk has met.
 cdef uint8_t alike[SD_NUMBERS]
@@ -76,23 +85,21 @@ cdef int _copy() except -1:
         size *= 2
     cdef PyObject **new = <PyObject **>PyMem_Malloc(size * sizeof(PyObject *))
     cdef uint8_t *told = <uint8_t *>PyMem_Calloc(size, 1)
-    cdef PyObject **old = slots
-    cdef uint8_t *before = tags
     cdef size_t i, at, count = mask + 1 if slots != NULL else 0
     if new == NULL or told == NULL:
         PyMem_Free(new)
         PyMem_Free(told)
         raise MemoryError
     for i in range(count):
-        if before[i] > SD_GONE:
-            at = <size_t>(<Unique>old[i]).key & (size - 1)
+        if tags[i] > SD_GONE:
+            at = <size_t>(<Unique>slots[i]).key & (size - 1)
             while told[at] != SD_FREE:
                 at = (at + 1) & (size - 1)
-            new[at], told[at] = old[i], before[i]
+            new[at], told[at] = slots[i], tags[i]
+    PyMem_Free(slots)
+    PyMem_Free(tags)
     slots, tags, mask, taken = new, told, size - 1, alive
     version += 1
-    PyMem_Free(old)
-    PyMem_Free(before)
     return 0
 
 
@@ -165,7 +172,10 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
     cdef Py_hash_t key = _mixed(PyObject_Hash(op), PyObject_Hash(shape))
-    cdef uint32_t below = 0, own
+    cdef uint32_t below = 0
+    cdef uint16_t number = 0
+    cdef _Operation known
+    cdef uint64_t seen
     cdef bint is_tracked = False
     cdef Unique found, fresh
     cdef size_t at
@@ -182,21 +192,24 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
         found = args[i]
         below |= found.below
         is_tracked = is_tracked or PyObject_GC_IsTracked(<PyObject *>found)
-    own = <uint32_t>bits.get(op, 0)
-    if own and op in exceptions:
-        own &= ~<uint32_t>exceptions[op](args)
-    below |= own
+    known = operations.get(op)
+    if known is not None:
+        below |= known.bits if known.exception is None else known.bits & ~<uint32_t>known.exception(args)
+        number = known.number
     if PyTuple_GET_SIZE(args) == 0:
-        below |= <uint32_t>bits.get(type(payload), 0)
+        known = operations.get(type(payload))
+        below |= known.bits if known is not None else 0
     if 4 * (taken + 1) >= 3 * (mask + 1):
         _copy()
-    fresh = kind.__new__(kind)
+    seen = version
+    fresh = (<PyTypeObject *>kind).tp_new(kind, <PyObject *>(), NULL)
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
     fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
-    fresh.below, fresh.key, fresh.number = below, key, <uint16_t>numbers.get(op, 0)
-    found = _find(key, op, args, payload, shape, dtype)  # what runs meanwhile may have made it
-    if found is not None:
-        return found
+    fresh.below, fresh.key, fresh.number = below, key, number
+    if version != seen:  # what has run meanwhile may have made it
+        found = _find(key, op, args, payload, shape, dtype)
+        if found is not None:
+            return found
     at = <size_t>key & mask
     while tags[at] > SD_GONE:
         at = (at + 1) & mask
@@ -326,7 +339,9 @@ def survey(roots):
     cdef Py_ssize_t kept[SD_NUMBERS]
     cdef list apart = walk(roots, 0, -1, 2)
     memcpy(kept, counted, sizeof(counted))  # before anything else may run, and walk
-    return apart, {op: kept[<int>i] for op, i in numbers.items() if kept[<int>i]}
+    return apart, {
+        op: kept[(<_Operation>known).number] for op, known in operations.items() if kept[(<_Operation>known).number]
+    }
 
 
 cdef int _grow() except -1:
@@ -339,14 +354,20 @@ cdef int _grow() except -1:
     return 0
 
 
+cdef _Operation _operation(op):
+    return operations.setdefault(op, _Operation.__new__(_Operation))
+
+
 def assign_bits(dict known):
     """Assign bits of ``below`` to operations, and to types of payloads of leaves, before the first such object is made."""
-    bits.update(known)
+    for op, own in known.items():
+        _operation(op).bits = own
 
 
 def assign_exceptions(dict known):
     """Assign to operations functions of the arguments that give the bits which do not hold of it with these."""
-    exceptions.update(known)
+    for op, exception in known.items():
+        _operation(op).exception = exception
 
 
 cdef object _passes(object one, void *passing):
@@ -354,9 +375,14 @@ cdef object _passes(object one, void *passing):
 
 
 cdef int _number_of(op) except -1:
-    if op not in numbers and len(numbers) == SD_NUMBERS - 1:
-        raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
-    return numbers.setdefault(op, len(numbers) + 1)
+    global numbered
+    cdef _Operation known = _operation(op)
+    if not known.number:
+        if numbered == SD_NUMBERS - 1:
+            raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
+        numbered += 1
+        known.number = <uint16_t>numbered
+    return known.number
 
 
 def assign_alike(op):
