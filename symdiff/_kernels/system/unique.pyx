@@ -46,6 +46,8 @@ cdef PyObject **slots = NULL
 #: What is in each slot: nothing, an object that is gone, or bits of the key of the one that is there.
 cdef uint8_t *tags = NULL
 cdef size_t mask = 0
+#: What stands for a second argument where there are further ones.
+cdef PyObject *more = <PyObject *>&slots
 #: Objects of the table, and slots that are not free: those of objects that are gone are used again when it is copied.
 cdef size_t alive = 0
 cdef size_t taken = 0
@@ -206,6 +208,8 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
     fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
     fresh.below, fresh.key, fresh.number = below, key, number
+    fresh.first = PyTuple_GET_ITEM(args, 0) if count > 0 else NULL
+    fresh.second = PyTuple_GET_ITEM(args, 1) if count == 2 else NULL if count < 2 else more
     if version != seen:  # what has run meanwhile may have made it
         found = _find(key, op, args, payload, shape, dtype)
         if found is not None:
@@ -224,16 +228,14 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     return fresh
 
 
-cpdef int mark(Unique one, int level) except -1:
+cpdef mark(Unique one, int level):
     """Note a number below 256 beside an object, as ``settled``."""
     one.settled = level
-    return 0
 
 
-cpdef int mark_tried(Unique one, int level) except -1:
+cpdef mark_tried(Unique one, int level):
     """Note a number below 256 beside an object, as ``tried``."""
     one.tried = level
-    return 0
 
 
 cdef struct Step:
@@ -274,10 +276,6 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
         The walk ends where it has more objects to give; -1 sets no end.
     which : int
         The objects that it gives: ``ALL``, ``LEAVES`` or ``APART``.
-
-    Notes
-    -----
-    Objects are marked as met while no other code can run: memory of the path and of the list alone is taken.
     """
     global path, room
     cdef list tops = list(roots), order = []
@@ -289,7 +287,7 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     for node in tops:
         if node is None:
             raise TypeError("None among the roots of a walk; expected nodes")
-    this = next_walk()
+    this = next_walk()  # until the walk ends no other code runs: memory of the path and of the list alone is taken
     if which == 2:
         memset(counted, 0, sizeof(counted))
     for node in tops:
@@ -305,9 +303,14 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
                 path[depth].node, path[depth].following = arg, 0
                 depth += 1
             step = &path[depth - 1]
-            arg = NULL
-            if step.following < PyTuple_GET_SIZE((<Unique>step.node).args):
-                arg = PyTuple_GET_ITEM((<Unique>step.node).args, step.following)
+            arg = (<Unique>step.node).first if step.following == 0 else (<Unique>step.node).second
+            if arg == more:
+                arg = NULL
+                if step.following < PyTuple_GET_SIZE((<Unique>step.node).args):
+                    arg = PyTuple_GET_ITEM((<Unique>step.node).args, step.following)
+            elif step.following > 1:
+                arg = NULL
+            if arg != NULL:
                 step.following += 1
                 if (<Unique>arg).met == this or (settled and (<Unique>arg).settled >= settled):
                     arg = NULL
@@ -317,7 +320,7 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
             node = <Unique>step.node
             if which == 2 and alike[node.number] and PyTuple_GET_SIZE(node.shape) == 0:
                 counted[node.number] += 1
-            elif which != 1 or PyTuple_GET_SIZE(node.args) == 0:
+            elif which != 1 or node.first == NULL:
                 PyList_Append(order, node)
             depth -= 1
             if 0 <= most < PyList_GET_SIZE(order):
@@ -328,14 +331,7 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
 
 
 def survey(roots):
-    """Return the objects below ``roots`` that are not alike, as :func:`walk` does, and how many of each kind are.
-
-    Returns
-    -------
-    apart : list of Unique
-    alike : dict of str to int
-        By operation, see :func:`assign_alike`.
-    """
+    """Return a list of the objects below ``roots`` that no walk counts, and by operation how many others there are."""
     cdef Py_ssize_t kept[SD_NUMBERS]
     cdef list apart = walk(roots, 0, -1, 2)
     memcpy(kept, counted, sizeof(counted))  # before anything else may run, and walk
