@@ -3,6 +3,8 @@
 cimport cython
 
 from symdiff._kernels.system.unique cimport Unique, mark as mark_settled, mark_tried
+from symdiff.graph.nodes cimport elementwise
+from symdiff.graph.traversal cimport postorder, rebuild
 
 
 cdef class _Table:

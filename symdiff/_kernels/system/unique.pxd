@@ -1,11 +1,15 @@
 """The fields of unique objects, which compiled passes read as they are."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 
 cdef class Unique:
-    # what a walk looks at stands together
+    # what a walk looks at stands together: memory of a large graph is read slowly
     cdef tuple args
+    #: The first argument, and the second: NULL where there is none, ``more`` where there are further ones.
+    cdef PyObject *first
+    cdef PyObject *second
     #: The last walk that has met it, and where it stands among what that walk gives.
     cdef uint32_t met
     cdef uint32_t place
@@ -22,5 +26,5 @@ cdef class Unique:
 cdef uint32_t next_walk() noexcept
 cpdef list walk(roots, int settled=*, Py_ssize_t most=*, int which=*)
 cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype)
-cpdef int mark(Unique one, int level) except -1
-cpdef int mark_tried(Unique one, int level) except -1
+cpdef mark(Unique one, int level)
+cpdef mark_tried(Unique one, int level)

@@ -46,15 +46,26 @@ cdef PyObject **slots = NULL
 #: What is in each slot: nothing, an object that is gone, or bits of the key of the one that is there.
 cdef uint8_t *tags = NULL
 cdef size_t mask = 0
+#: What stands for a second argument where there are further ones.
+cdef PyObject *more = <PyObject *>&slots
 #: Objects of the table, and slots that are not free: those of objects that are gone are used again when it is copied.
 cdef size_t alive = 0
 cdef size_t taken = 0
 cdef uint64_t version = 0
-cdef dict bits = {}
-#: Functions of the arguments of an operation that give bits of it which do not hold with these.
-cdef dict exceptions = {}
-#: Numbers of operations, and for each predicate which numbers it is true of.
-cdef dict numbers = {}
+
+
+cdef class _Operation:
+    """What is known of an operation: bits of ``below``, its number, and what gives the bits that do not hold."""
+
+    cdef uint32_t bits
+    cdef uint16_t number
+    cdef object exception
+
+
+#: By name; types of payloads of leaves have bits, too.
+cdef dict operations = {}
+#: How many have numbers, and for each predicate which numbers it is true of.
+cdef int numbered = 0
 cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
 #: Which operations of objects without a shape walks may count, and how many of each the last such walk has met.
 cdef uint8_t alike[SD_NUMBERS]
@@ -76,23 +87,21 @@ cdef int _copy() except -1:
         size *= 2
     cdef PyObject **new = <PyObject **>PyMem_Malloc(size * sizeof(PyObject *))
     cdef uint8_t *told = <uint8_t *>PyMem_Calloc(size, 1)
-    cdef PyObject **old = slots
-    cdef uint8_t *before = tags
     cdef size_t i, at, count = mask + 1 if slots != NULL else 0
     if new == NULL or told == NULL:
         PyMem_Free(new)
         PyMem_Free(told)
         raise MemoryError
     for i in range(count):
-        if before[i] > SD_GONE:
-            at = <size_t>(<Unique>old[i]).key & (size - 1)
+        if tags[i] > SD_GONE:
+            at = <size_t>(<Unique>slots[i]).key & (size - 1)
             while told[at] != SD_FREE:
                 at = (at + 1) & (size - 1)
-            new[at], told[at] = old[i], before[i]
+            new[at], told[at] = slots[i], tags[i]
+    PyMem_Free(slots)
+    PyMem_Free(tags)
     slots, tags, mask, taken = new, told, size - 1, alive
     version += 1
-    PyMem_Free(old)
-    PyMem_Free(before)
     return 0
 
 
@@ -165,7 +174,10 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
     cdef Py_hash_t key = _mixed(PyObject_Hash(op), PyObject_Hash(shape))
-    cdef uint32_t below = 0, own
+    cdef uint32_t below = 0
+    cdef uint16_t number = 0
+    cdef _Operation known
+    cdef uint64_t seen
     cdef bint is_tracked = False
     cdef Unique found, fresh
     cdef size_t at
@@ -182,21 +194,26 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
         found = args[i]
         below |= found.below
         is_tracked = is_tracked or PyObject_GC_IsTracked(<PyObject *>found)
-    own = <uint32_t>bits.get(op, 0)
-    if own and op in exceptions:
-        own &= ~<uint32_t>exceptions[op](args)
-    below |= own
+    known = operations.get(op)
+    if known is not None:
+        below |= known.bits if known.exception is None else known.bits & ~<uint32_t>known.exception(args)
+        number = known.number
     if PyTuple_GET_SIZE(args) == 0:
-        below |= <uint32_t>bits.get(type(payload), 0)
+        known = operations.get(type(payload))
+        below |= known.bits if known is not None else 0
     if 4 * (taken + 1) >= 3 * (mask + 1):
         _copy()
-    fresh = kind.__new__(kind)
+    seen = version
+    fresh = (<PyTypeObject *>kind).tp_new(kind, <PyObject *>(), NULL)
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
     fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
-    fresh.below, fresh.key, fresh.number = below, key, <uint16_t>numbers.get(op, 0)
-    found = _find(key, op, args, payload, shape, dtype)  # what runs meanwhile may have made it
-    if found is not None:
-        return found
+    fresh.below, fresh.key, fresh.number = below, key, number
+    fresh.first = PyTuple_GET_ITEM(args, 0) if count > 0 else NULL
+    fresh.second = PyTuple_GET_ITEM(args, 1) if count == 2 else NULL if count < 2 else more
+    if version != seen:  # what has run meanwhile may have made it
+        found = _find(key, op, args, payload, shape, dtype)
+        if found is not None:
+            return found
     at = <size_t>key & mask
     while tags[at] > SD_GONE:
         at = (at + 1) & mask
@@ -211,16 +228,14 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     return fresh
 
 
-cpdef int mark(Unique one, int level) except -1:
+cpdef mark(Unique one, int level):
     """Note a number below 256 beside an object, as ``settled``."""
     one.settled = level
-    return 0
 
 
-cpdef int mark_tried(Unique one, int level) except -1:
+cpdef mark_tried(Unique one, int level):
     """Note a number below 256 beside an object, as ``tried``."""
     one.tried = level
-    return 0
 
 
 cdef struct Step:
@@ -261,10 +276,6 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
         The walk ends where it has more objects to give; -1 sets no end.
     which : int
         The objects that it gives: ``ALL``, ``LEAVES`` or ``APART``.
-
-    Notes
-    -----
-    Objects are marked as met while no other code can run: memory of the path and of the list alone is taken.
     """
     global path, room
     cdef list tops = list(roots), order = []
@@ -276,7 +287,7 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     for node in tops:
         if node is None:
             raise TypeError("None among the roots of a walk; expected nodes")
-    this = next_walk()
+    this = next_walk()  # until the walk ends no other code runs: memory of the path and of the list alone is taken
     if which == 2:
         memset(counted, 0, sizeof(counted))
     for node in tops:
@@ -292,9 +303,14 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
                 path[depth].node, path[depth].following = arg, 0
                 depth += 1
             step = &path[depth - 1]
-            arg = NULL
-            if step.following < PyTuple_GET_SIZE((<Unique>step.node).args):
-                arg = PyTuple_GET_ITEM((<Unique>step.node).args, step.following)
+            arg = (<Unique>step.node).first if step.following == 0 else (<Unique>step.node).second
+            if arg == more:
+                arg = NULL
+                if step.following < PyTuple_GET_SIZE((<Unique>step.node).args):
+                    arg = PyTuple_GET_ITEM((<Unique>step.node).args, step.following)
+            elif step.following > 1:
+                arg = NULL
+            if arg != NULL:
                 step.following += 1
                 if (<Unique>arg).met == this or (settled and (<Unique>arg).settled >= settled):
                     arg = NULL
@@ -304,7 +320,7 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
             node = <Unique>step.node
             if which == 2 and alike[node.number] and PyTuple_GET_SIZE(node.shape) == 0:
                 counted[node.number] += 1
-            elif which != 1 or PyTuple_GET_SIZE(node.args) == 0:
+            elif which != 1 or node.first == NULL:
                 PyList_Append(order, node)
             depth -= 1
             if 0 <= most < PyList_GET_SIZE(order):
@@ -315,18 +331,13 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
 
 
 def survey(roots):
-    """Return the objects below ``roots`` that are not alike, as :func:`walk` does, and how many of each kind are.
-
-    Returns
-    -------
-    apart : list of Unique
-    alike : dict of str to int
-        By operation, see :func:`assign_alike`.
-    """
+    """Return a list of the objects below ``roots`` that no walk counts, and by operation how many others there are."""
     cdef Py_ssize_t kept[SD_NUMBERS]
     cdef list apart = walk(roots, 0, -1, 2)
     memcpy(kept, counted, sizeof(counted))  # before anything else may run, and walk
-    return apart, {op: kept[<int>i] for op, i in numbers.items() if kept[<int>i]}
+    return apart, {
+        op: kept[(<_Operation>known).number] for op, known in operations.items() if kept[(<_Operation>known).number]
+    }
 
 
 cdef int _grow() except -1:
@@ -339,14 +350,20 @@ cdef int _grow() except -1:
     return 0
 
 
+cdef _Operation _operation(op):
+    return operations.setdefault(op, _Operation.__new__(_Operation))
+
+
 def assign_bits(dict known):
     """Assign bits of ``below`` to operations, and to types of payloads of leaves, before the first such object is made."""
-    bits.update(known)
+    for op, own in known.items():
+        _operation(op).bits = own
 
 
 def assign_exceptions(dict known):
     """Assign to operations functions of the arguments that give the bits which do not hold of it with these."""
-    exceptions.update(known)
+    for op, exception in known.items():
+        _operation(op).exception = exception
 
 
 cdef object _passes(object one, void *passing):
@@ -354,9 +371,14 @@ cdef object _passes(object one, void *passing):
 
 
 cdef int _number_of(op) except -1:
-    if op not in numbers and len(numbers) == SD_NUMBERS - 1:
-        raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
-    return numbers.setdefault(op, len(numbers) + 1)
+    global numbered
+    cdef _Operation known = _operation(op)
+    if not known.number:
+        if numbered == SD_NUMBERS - 1:
+            raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
+        numbered += 1
+        known.number = <uint16_t>numbered
+    return known.number
 
 
 def assign_alike(op):
