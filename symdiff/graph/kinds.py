@@ -21,6 +21,7 @@ __all__ = [
     "CONTRACTED",
     "DECLARED",
     "EIGENVECTORS",
+    "EVEN",
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
@@ -28,12 +29,14 @@ __all__ = [
     "INVERSE",
     "LOGARITHM",
     "LOGARITHMS",
+    "LOG_SUM",
     "OF_SQUARE",
     "PREDICATES",
     "QUOTIENT",
     "REPEATED",
     "SHARES",
     "SPECTRUM",
+    "TAIL",
     "VANISHING",
     "WRAPPER",
     "holds",
@@ -108,6 +111,12 @@ LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 CONTRACTED = 32768
 #: Eigenvectors.
 EIGENVECTORS = 65536
+#: Integrals of the normal density from one side.
+TAIL = 131072
+#: Logarithms of sums of exponentials along axes.
+LOG_SUM = 262144
+#: Quotients that are even functions of their argument.
+EVEN = 524288
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -118,7 +127,8 @@ _ORDERS = {
 _REMAINDERS = [f"{name}_remainder_{order}" for name, orders in _ORDERS.items() for order in orders]
 _REMAINDERS += ["bernoulli_quotient", "csch_quotient"]
 _UNEVEN = ("exp", "log1p", "bernoulli")
-_OF_SQUARES = [f"{name}_of_square" for name in _REMAINDERS if not name.startswith(_UNEVEN)]
+_EVENS = [name for name in _REMAINDERS if not name.startswith(_UNEVEN)]
+_OF_SQUARES = [f"{name}_of_square" for name in _EVENS]
 _SHAPES = [
     *("exp", "expm1", "cosh", "sinh", "sech", "csch", "sigmoid", "sigmoid_slope", "exp_share"),
     *("bernoulli_quotient", "csch_quotient"),
@@ -146,6 +156,9 @@ _OPERATIONS = {
     LOGARITHM: [*LOGARITHMS],
     CONTRACTED: ["contract"],
     EIGENVECTORS: ["eigenvectors"],
+    TAIL: ["ndtr", "erfc"],
+    LOG_SUM: ["logsumexp"],
+    EVEN: _EVENS,
 }
 
 

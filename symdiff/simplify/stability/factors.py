@@ -17,7 +17,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder
 from ...graph.scalars.series import series_of
 from ...ground.gc_pause import noted
-from .exponents import added, as_node, as_sum, multiple, ratio
+from .exponents import added, as_node, as_sum, has_factors, multiple, ratio
 from .lengths import by_square, is_length, root_of
 from .products import may_hold_exponentials
 
@@ -62,12 +62,13 @@ class Monomial:
 
 def as_monomial(node: Node) -> Monomial | None:
     """Decompose a product; None if it has too many factors or a power that is no whole number."""
-    found = _decomposed(node)
+    found = decomposed(node)
     return None if found is None else Monomial(found.number, found.powers.copy())
 
 
 @noted
-def _decomposed(node: Node) -> Monomial | None:
+def decomposed(node: Node) -> Monomial | None:
+    """Return the same, for whoever does not change it."""
     sign, parts, whole = factors_of(node, steps=2 * _FACTORS, powers=math.inf, look=peel)
     if not whole:
         return None
@@ -144,7 +145,7 @@ def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
 
 def _difference(node: Node) -> Vanishing | None:
     """Return how c (exp(a) - exp(b)) vanishes, if the factor before it does not grow where the rest falls."""
-    found = as_sum(node) if may_hold_exponentials(node) else None
+    found = None if has_factors(node) or not may_hold_exponentials(node) else as_sum(node)
     if found is None or found.sign() != -1:
         return None
     (b, low), (_, high) = found.parts()
@@ -176,7 +177,7 @@ def _rest_of_series(
 ) -> Vanishing | None:
     """Return how ``scale * function(u)`` vanishes with other terms that are powers of u."""
     name, u, skipped = known
-    own = as_monomial(u)
+    own = decomposed(u)
     if own is None:
         return None
     polynomial = {0: -scale if less_one else 0.0}
@@ -185,7 +186,7 @@ def _rest_of_series(
         if value is not None:
             polynomial[0] += c * value
             continue
-        term = as_monomial(part)
+        term = decomposed(part)
         k = None if term is None else _exponent_of(term, own)
         if term is None or k is None:
             return None
@@ -265,7 +266,7 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
         if found is not None:
             d, number, w, order, p = found
             p = -p if inverse else p
-            if math.isclose(value, d**p, rel_tol=4e-16) and as_monomial(w) is not None:
+            if math.isclose(value, d**p, rel_tol=4e-16) and decomposed(w) is not None:
                 break
     else:
         return None
@@ -325,10 +326,10 @@ def _several(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     """
     tried: list[dict[Node, int]] = []
     for _, part in terms if any(_holds_function(part) for _, part in terms) else ():
-        product = as_monomial(part)
+        product = decomposed(part)
         for base in () if product is None else product.powers:
             known = _function(base)
-            own = None if known is None else as_monomial(known[1])
+            own = None if known is None else decomposed(known[1])
             if own is not None and own.powers and own.powers not in tried and not any(map(is_length, own.powers)):
                 tried.append(own.powers)
                 found = _of_one_variable(terms, Monomial(1.0, own.powers))
@@ -348,7 +349,7 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: Monomial) -> Vani
         inside = []
         for base in product.powers:
             known = _function(base)
-            argument = None if known is None else as_monomial(known[1])
+            argument = None if known is None else decomposed(known[1])
             if known is not None and argument is not None and argument.powers == own.powers:
                 inside.append((base, known, argument.number))
         if len(inside) > 1 or any(product.powers[base] != 1 or base.op == "expm1" for base, _, _ in inside):

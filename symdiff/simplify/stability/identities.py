@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, constant, elementwise, postorder
-from ...graph.kinds import EXPONENTIAL, LOGARITHM
+from ...graph.kinds import EXPONENTIAL, LOGARITHM, TAIL, holds
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
@@ -194,10 +194,11 @@ def _is_root(node: Node) -> bool:
 
 #: Integrals of exp(-c x**2) from one side, by c.
 _TAILS = {"ndtr": 0.5, "erfc": 1.0}
+assert all(holds(name) & TAIL for name in _TAILS)
 
 
 @rule("multiply divide", "exp(-x**2 / 2) / ndtr(x), exp(x**2) * erfc(x), exp(-x**2) / erfc(x)",
-      "a derivative of log_ndtr(x), erfcx(x), 1 / erfcx(x)", "stability", below=(EXPONENTIAL,))
+      "a derivative of log_ndtr(x), erfcx(x), 1 / erfcx(x)", "stability", below=(EXPONENTIAL, TAIL))
 def _tail_beside_density(node: Node) -> Node | None:
     """Scale the tail of a normal distribution by its density: both are 0 far out, and their quotient is not."""
     if not any(_has_tail(arg) for arg in node.args):

@@ -7,9 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
+from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import factors_of, peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
+from ...ground.gc_pause import noted
 from ..facts import is_positive
 from ..rewriter import spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
@@ -61,6 +63,8 @@ def may_hold_exponentials(node: Node, more: Collection[str] = ()) -> bool:
 
     Operations in ``more`` count as exponentials.
     """
+    if not more and not node.below & EXPONENTIAL:
+        return False
     todo = list(node.args)
     steps = 0
     while todo and steps < FACTORS:
@@ -75,9 +79,39 @@ def may_hold_exponentials(node: Node, more: Collection[str] = ()) -> bool:
 
 def as_product(node: Node) -> ExponentialProduct | None:
     """Decompose a product; None if it has too many factors, or is 0 times something, which stays in front of that."""
+    found = _parts(node)
+    return None if found is None else _product(*found)
+
+
+def product_that_meets(node: Node) -> ExponentialProduct | None:
+    """Decompose a product, but for those that hold nothing that may meet as 0 and inf."""
+    found = _parts(node)
+    return None if found is None or not _may_meet(found[1]) else _product(*found)
+
+
+def _parts(node: Node) -> tuple[int, list[tuple[Node, float]]] | None:
     sign, parts, whole = factors_of(node, steps=2 * FACTORS, enter=_is_product, look=peel)
-    if not whole:
-        return None
+    return (sign, parts) if whole else None
+
+
+def _may_meet(parts: Sequence[tuple[Node, float]]) -> bool:
+    """Tell whether there are two factors with exponentials, or another power of one than it: most products have none."""
+    seen = 0
+    for part, power in parts:
+        if part.below & EXPONENTIAL and (part.op in SHAPES or _is_smooth(part) or _summed(part) is not None):
+            seen += 1
+            if seen > 1 or power != 1.0:
+                return True
+    return False
+
+
+@noted
+def _summed(part: Node) -> Sum | None:
+    """Return a factor as a sum of exponentials; None where it is none."""
+    return as_sum(part) if part.op in _SUMS and (part.op in SHAPES or may_hold_exponentials(part)) else None
+
+
+def _product(sign: int, parts: Sequence[tuple[Node, float]]) -> ExponentialProduct | None:
     result = ExponentialProduct(float(sign))
     closed = [pair for pair in parts if _is_smooth(pair[0])]
     for part, power in parts:
@@ -180,7 +214,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         b, c, exponent_node = part.args
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
     else:
-        found = as_sum(part) if part.op in _SUMS and (part.op in SHAPES or may_hold_exponentials(part)) else None
+        found = _summed(part)
         if found is None:
             _take_other(result, part, power)
         else:

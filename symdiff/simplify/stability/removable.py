@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
-from ...graph.kinds import INVERSE
+from ...graph.kinds import EVEN, INVERSE, holds
 from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
@@ -26,7 +26,7 @@ from .factors import (
     TABLE,
     Monomial,
     Vanishing,
-    as_monomial,
+    decomposed,
     multiplied,
     quotient_of,
     vanishing,
@@ -45,6 +45,7 @@ _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 _DIVISORS = frozenset(("norm", "sqrt", "hypot", "input", "named", "slice", "gather", "contract"))
 #: Quotients that are even functions.
 _EVEN = frozenset(each.name for each in REMAINDERS if each.even)
+assert all(holds(name) & EVEN for name in _EVEN)
 #: Linear operations that may move the rows of an array.
 _MOVING = frozenset({"pad", "scatter", "reshape", "triangle", "cumsum"})
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
@@ -55,21 +56,21 @@ _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 def smooth_quotient(node: Node) -> Node | None:
     """Return a quotient that is 0 / 0 at 0 as a product of smooth ones; None for any other."""
-    if not _may_hold_vanishing(node):
+    whole = decomposed(node)
+    if whole is None:
         return None
-    product = as_monomial(node)
-    if product is None:
+    signs = [n > 0 for n in whole.powers.values()]
+    look = _in_quotient if True in signs and False in signs else _in_product
+    seen = {base: known for base in whole.powers if (known := look(base)) is not None}
+    if not seen or not _may_hold_vanishing(node):
         return None
+    product = Monomial(whole.number, whole.powers.copy())
     found: dict[Node, tuple[Vanishing, Monomial]] = {}
-    sides = {n > 0 for n in product.powers.values()}
-    for base in product.powers:
-        if not _may_vanish(base):
-            continue
-        known = vanishing(base, len(sides) > 1)
-        known = None if known is None else _aligned(known, product.powers[base], product)
-        own = None if known is None else as_monomial(known.argument)
-        if known is not None and own is not None and own.powers:
-            found[base] = known, own
+    for base, (known, own) in seen.items():
+        aligned = _aligned(known, product.powers[base], product)
+        argument = own if aligned is known else decomposed(aligned.argument)
+        if argument is not None and argument.powers:
+            found[base] = aligned, argument
     for base, (known, own) in list(found.items()):
         for length in own.powers:
             _gather_squares(product, length)
@@ -99,6 +100,26 @@ def smooth_quotient(node: Node) -> Node | None:
     for length, n in left.items():
         result = times_power(result, length, n)
     return result
+
+
+@noted
+def _in_quotient(base: Node) -> tuple[Vanishing, Monomial] | None:
+    """Return how a factor that stands beside a divisor vanishes, and its argument as a product; None where it does not.
+
+    Most factors are those of many products.
+    """
+    return _argued(vanishing(base)) if _may_vanish(base) else None
+
+
+@noted
+def _in_product(base: Node) -> tuple[Vanishing, Monomial] | None:
+    """Return the same of a factor that stands beside others alone."""
+    return _argued(vanishing(base, False)) if _may_vanish(base) else None
+
+
+def _argued(known: Vanishing | None) -> tuple[Vanishing, Monomial] | None:
+    own = None if known is None else decomposed(known.argument)
+    return None if known is None or own is None or not own.powers else (known, own)
 
 
 def _proportional(node: Node, other: Node) -> float | None:
@@ -321,7 +342,7 @@ class _RowScalar(Scalar):
 
 
 @rule("multiply divide", "norm(x, axis=1) * c(x) * cross(x / norm(x, axis=1), v), ...",
-      "c(x) * cross(x, v), for such a quotient c of the lengths of rows", "stability", below=(INVERSE,))
+      "c(x) * cross(x, v), for such a quotient c of the lengths of rows", "stability", below=(INVERSE, EVEN))
 def _lengths_of_rows_within_products(node: Node) -> Node | None:
     """Cancel lengths of rows that divide one factor and multiply an even quotient of them in another."""
     for length in _rows_left_over(node):
