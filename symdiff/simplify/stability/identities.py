@@ -24,7 +24,8 @@ from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import hides_nan
 from ..rewriter import is_number, make, rule, spread
-from .factors import Monomial, as_monomial, multiplied
+from .factors import multiplied
+from .products import Monomial, as_monomial
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm

@@ -1,4 +1,4 @@
-"""Products decomposed into a number, one exponent, sums of exponentials with powers, and the rest."""
+"""Products decomposed into a number and whole powers, and into one exponent, sums of exponentials and the rest."""
 
 from __future__ import annotations
 
@@ -15,6 +15,55 @@ from ...ground.gc_pause import noted
 from ..facts import is_positive
 from ..rewriter import spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
+
+#: The highest power of a number.
+_HIGHEST = 8
+
+
+@dataclass
+class Monomial:
+    """A number and nodes with whole powers."""
+
+    number: float = 1.0
+    powers: dict[Node, int] = field(default_factory=dict)
+
+    def take(self, node: Node, power: int) -> None:
+        """Multiply by ``node**power``."""
+        if node.is_subtraction and node not in self.powers:
+            turned = elementwise("subtract", node.args[::-1])
+            if turned in self.powers:
+                node = turned
+                self.number *= -1.0 if power % 2 else 1.0
+        total = self.powers.get(node, 0) + power
+        if total:
+            self.powers[node] = total
+        else:
+            del self.powers[node]
+
+
+def as_monomial(node: Node) -> Monomial | None:
+    """Decompose a product; None if it has too many factors or a power that is no whole number."""
+    found = decomposed(node)
+    return None if found is None else Monomial(found.number, found.powers.copy())
+
+
+@noted
+def decomposed(node: Node) -> Monomial | None:
+    """Return the same, for whoever does not change it."""
+    sign, parts, whole = factors_of(node, steps=2 * FACTORS, powers=math.inf, look=peel)
+    if not whole:
+        return None
+    result = Monomial(float(sign))
+    for part, exponent in parts:
+        value, power = scalar_constant(part), int(exponent)
+        if value is None:
+            result.powers[part] = result.powers.get(part, 0) + power
+        elif value == 0 or not math.isfinite(value) or abs(power) > _HIGHEST:
+            return None
+        else:
+            result.number *= value**power
+    result.powers = {base: n for base, n in result.powers.items() if n}
+    return result
 
 
 @dataclass

@@ -24,18 +24,19 @@ from .factors import (
     NAMES,
     ROWS,
     TABLE,
-    Monomial,
     Vanishing,
-    decomposed,
     multiplied,
     quotient_of,
     vanishing,
 )
 from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
+from .products import Monomial, decomposed
 
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
 _VANISH = frozenset((*NAMES, "expm1", "csch", "exp_share")) - {"cos", "cosh", "exp"}
+#: Most nodes that a factor is looked for among.
+_LONG = 48
 #: Operations that are looked through for factors.
 _INSIDE = frozenset(("multiply", "divide", "power", "negative"))
 #: Operations of terms whose sum may vanish, beside the functions of the tables.
@@ -124,22 +125,24 @@ def _argued(known: Vanishing | None) -> tuple[Vanishing, Monomial] | None:
 
 def _proportional(node: Node, other: Node) -> float | None:
     """Return c with node = c other, for sums whose terms may stand in another order; None where they are others."""
-    both = []
-    one = constant(1.0)
-    for each in (node, other):
-        terms, whole = terms_of(each, _TERMS, look=peel)
-        found: dict[Node, float] = {}
-        for sign, part in terms if whole else ():
-            scale, base = without_numbers(part)
-            value = scalar_constant(base)
-            key = base if value is None else one
-            found[key] = found.get(key, 0.0) + sign * scale * (1.0 if value is None else value)
-        both.append({key: value for key, value in found.items() if value})
-    ours, theirs = both
+    ours, theirs = _coefficients(node), _coefficients(other)
     if not ours or ours.keys() != theirs.keys():
         return None
     ratios = [ours[key] / theirs[key] for key in ours]
     return ratios[0] if all(math.isclose(each, ratios[0], rel_tol=4e-16) for each in ratios) else None
+
+
+@noted
+def _coefficients(node: Node) -> dict[Node, float]:
+    """Return the numbers that the terms of a sum are multiplied by; nothing of a sum of many."""
+    terms, whole = terms_of(node, _TERMS, look=peel)
+    found: dict[Node, float] = {}
+    for sign, part in terms if whole else ():
+        scale, base = without_numbers(part)
+        value = scalar_constant(base)
+        key = base if value is None else ONE
+        found[key] = found.get(key, 0.0) + sign * scale * (1.0 if value is None else value)
+    return {key: value for key, value in found.items() if value}
 
 
 def _aligned(known: Vanishing, power: int, product: Monomial) -> Vanishing:
@@ -171,6 +174,8 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
         if _is_length_of_rows(scalar):
             inside: Scalar = _RowScalar(scalar)
         elif not scalar.shape and scalar.op in _DIVISORS:
+            if not any([_may_hold(other, scalar) for other in product.powers if other not in (base, scalar)]):
+                continue
             inside = Scalar(scalar)
         else:
             continue
@@ -179,6 +184,31 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
                 del product.powers[other]
                 product.take(inside.without(other), power)
                 product.take(scalar, power * inside.power(other))
+
+
+def _may_hold(node: Node, scalar: Node) -> bool:
+    """Tell whether a scalar may be a factor of a node, as far as the first terms of sums tell."""
+    found = _factors_of_first_terms(node) if scalar.op not in ("norm", "sqrt") else None
+    return found is None or scalar in found
+
+
+@noted
+def _factors_of_first_terms(node: Node) -> frozenset[Node] | None:
+    """Return the nodes that may be factors of a node; None where 0 or a direction, of which anything may be, is one."""
+    found: set[Node] = set()
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if part in found:
+            continue
+        found.add(part)
+        if len(found) > _LONG or part.op == "unit" or scalar_constant(part) == 0.0:
+            return None
+        if part.is_multiplicative or part.is_contraction:
+            todo += part.args
+        elif part.is_additive or part.is_concatenation or part.is_power or part.is_named or part.op in LINEAR:
+            todo.append(part.args[0])
+    return frozenset(found)
 
 
 def _may_hold_vanishing(node: Node) -> bool:
