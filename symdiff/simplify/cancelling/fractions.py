@@ -38,40 +38,42 @@ def _sum_of_fractions(node: Node) -> Node | None:
     if not terms.whole:
         return None
     parts = [monomial(sign, term) for sign, term in terms.parts]
+    inside = [_seen(term) for _, term in terms.parts]
     known: _Known = {}
-    divisors = [[] if part is None else _divisors(part) for part in parts]
     for i, j in permutations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
         if a is None or b is None:
             continue
         alike = a.powers == b.powers
-        if not alike and not divisors[j]:
+        if not alike and not inside[j].divisors:
             continue
         rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)] if alike else []
         if alike and a.number + b.number == 0.0 and any(part.shape == node.shape for _, part in rest):
             return total_of(rest)
-        found = _together(a, b, *terms.parts[i], divisors[j], known)
+        found = _together(a, b, *terms.parts[i], inside[j].divisors, known)
         if found is not None:
             rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
             return spread(total_of([(1.0, found), *rest]), node.shape)
-    whole = _all_together([part for part in parts if part is not None]) if None not in parts else None
+    whole = None if None in parts else _all_together([part for part in parts if part is not None], inside)
     return None if whole is None else spread(whole, node.shape)
 
 
-def _all_together(parts: list[PowerProduct]) -> Node | None:
+def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None:
     """Return a sum over the highest power of one divisor, where the numerator has no more terms than the divisor.
 
     Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``.
     """
-    divisors = dict.fromkeys([below for part in parts for below in _divisors(part)])
-    alone = _alone(parts) if divisors else []
+    divisors = dict.fromkeys([below for each in inside for below in each.divisors])
+    alone = _alone(inside) if divisors else []
     for below in divisors:
         bottom = terms_in(below)
         height = max([-part.powers.get(below, 0) for part in parts])
         if bottom is None or height > HIGHEST:
             continue
         most = min(len(bottom), len(parts) - 1)
-        if _apart(parts, alone, below, height, len(bottom)) > most or not _may_cancel(parts, below, height, most):
+        if _apart(parts, inside, alone, below, height, len(bottom)) > most:
+            continue
+        if not _may_cancel(parts, below, height, most):
             continue
         top: list[PowerProduct] = []
         for part in parts:
@@ -90,9 +92,27 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
     return None
 
 
-def _divisors(part: PowerProduct) -> list[Node]:
-    """Return the sums that a term is divided by."""
-    return [base for base, n in part.powers.items() if n < 0 and base.op in SUMS]
+class _Seen(NamedTuple):
+    """Sums that a term is divided by, its other factors, those with what is in sums, how many sums, and the first."""
+
+    divisors: list[Node]
+    others: list[Node]
+    bases: frozenset[Node]
+    count: int
+    first: Node | None
+
+
+@noted
+def _seen(term: Node) -> _Seen:
+    part = monomial(1.0, term)
+    if part is None:
+        return _Seen([], [], frozenset(), 0, None)
+    sums = _sums(part)
+    inside = [base for base, _ in sums]
+    divisors = [base for base, n in part.powers.items() if n < 0 and base.op in SUMS]
+    others = [base for base in part.powers if base not in inside]
+    bases = frozenset(part.powers).union(*map(_bases_in, inside))
+    return _Seen(divisors, others, bases, sum([n for _, n in sums]), inside[0] if inside else None)
 
 
 def _sums(part: PowerProduct) -> list[tuple[Node, int]]:
@@ -100,43 +120,32 @@ def _sums(part: PowerProduct) -> list[tuple[Node, int]]:
     return [(base, n) for base, n in part.powers.items() if n > 0 and base.op in SUMS and _numbered(base) is not None]
 
 
-class _Alone(NamedTuple):
-    """Factors of a term that no other term has, and how many factors are sums, and the first of these."""
-
-    bases: list[Node]
-    count: int
-    first: Node | None
-
-
-def _alone(parts: list[PowerProduct]) -> list[_Alone]:
-    """Return what each term of a sum has that no other has, nor a sum that is a factor of another."""
+def _alone(inside: list[_Seen]) -> list[list[Node]]:
+    """Return the factors of each term that no other term has, nor a sum that is a factor of another."""
     uses: dict[Node, int] = {}
-    found = []
-    for part in parts:
-        sums = _sums(part)
-        bases = part.powers.keys()
-        for base, _ in sums:
-            bases = bases | _bases_in(base)
-        for base in bases:
+    for each in inside:
+        for base in each.bases:
             uses[base] = uses.get(base, 0) + 1
-        inside = [base for base, _ in sums]
-        own = [base for base in part.powers if base not in inside]
-        found.append(_Alone(own, sum([n for _, n in sums]), inside[0] if inside else None))
-    return [each._replace(bases=[base for base in each.bases if uses[base] == 1]) for each in found]
+    return [[base for base in each.others if uses[base] == 1] for each in inside]
 
 
-def _apart(parts: list[PowerProduct], alone: list[_Alone], below: Node, height: int, size: int) -> int:
+def _apart(
+    parts: list[PowerProduct], inside: list[_Seen], alone: list[list[Node]], below: Node, height: int, size: int
+) -> int:
     """Return how many terms a numerator has at least that cancel with no other, for a divisor of so many terms."""
     bases = _bases_in(below)
     apart = 0
-    for part, (own, count, first) in zip(parts, alone, strict=True):
-        if not own or all([base in bases or base is below for base in own]):
+    for part, each, own in zip(parts, inside, alone, strict=True):
+        for base in own:
+            if base not in bases and base is not below:
+                break
+        else:
             continue
         times = height + min(part.powers.get(below, 0), 0)
-        if times or count != 1:  # a product of sums has two terms at least
-            apart += 1 if not times and not count else size if not count and times == 1 else 2
-        elif first is not None:
-            apart += len(_numbered(first) or ())
+        if times or each.count != 1:  # a product of sums has two terms at least
+            apart += 1 if not times and not each.count else size if not each.count and times == 1 else 2
+        elif each.first is not None:
+            apart += len(_numbered(each.first) or ())
     return apart
 
 
@@ -150,9 +159,9 @@ def _may_cancel(parts: list[PowerProduct], below: Node, height: int, most: int) 
     left: dict[int, float] = {}
     size: dict[int, float] = {}
     for part in parts:
-        inside = _sums(part)
-        sums = [terms for base, n in inside for terms in [_numbered(base) or []] * n]
-        opened = [base for base, _ in inside]
+        factors = _sums(part)
+        sums = [terms for base, n in factors for terms in [_numbered(base) or []] * n]
+        opened = [base for base, _ in factors]
         own = [n * hash((base,)) for base, n in part.powers.items() if base is not below and base not in opened]
         n = part.powers.get(below, 0)
         key = sum(own) + (n - min(n, 0)) * hash((below,)) * (below not in opened)
@@ -211,7 +220,7 @@ def _together(
         total = a.number + b.number
         return make("multiply", constant(total), _without_number(term, number)) if total else None
     for below in divisors:
-        numerator = _numerator(a, b, below, known)
+        numerator = _numerator(a, b, below, known) if a.powers.get(below, 0) - b.powers[below] == 1 else None
         if numerator is not None:
             # divided once more, and not by a power, which could overflow where the quotient does not
             return make("multiply", _without_number(term, number), make("divide", numerator, below))
@@ -247,9 +256,7 @@ def _base(node: Node) -> Node:
 
 
 def _numerator(a: PowerProduct, b: PowerProduct, below: Node, known: _Known) -> Node | None:
-    """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b."""
-    if a.powers.get(below, 0) - b.powers[below] != 1:
-        return None
+    """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b once more than a."""
     if below not in known:
         known[below] = terms_in(below)
     bottom = known[below]

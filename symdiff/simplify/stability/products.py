@@ -16,6 +16,8 @@ from ..facts import is_positive
 from ..rewriter import spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
 
+#: Operations of products, and of what may be a number.
+_MADE_OF = frozenset(("multiply", "divide", "negative", "power", "named", "constant", "reshape", "contract"))
 #: The highest power of a number.
 _HIGHEST = 8
 
@@ -50,6 +52,8 @@ def as_monomial(node: Node) -> Monomial | None:
 @noted
 def decomposed(node: Node) -> Monomial | None:
     """Return the same, for whoever does not change it."""
+    if node.op not in _MADE_OF:
+        return Monomial(powers={node: 1})
     sign, parts, whole = factors_of(node, steps=2 * FACTORS, powers=math.inf, look=peel)
     if not whole:
         return None

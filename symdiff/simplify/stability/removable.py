@@ -35,6 +35,10 @@ from .products import Monomial, decomposed
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
 _VANISH = frozenset((*NAMES, "expm1", "csch", "exp_share")) - {"cos", "cosh", "exp"}
+#: Operations of scalars whose squares are factors, too.
+_OF_SQUARES = frozenset(("norm", "sqrt", "reshape"))
+#: Operations of what may have a scalar as a factor.
+_COMPOSED = LINEAR | {"multiply", "divide", "contract", "concatenate", "power", "named", "unit"}
 #: Most nodes that a factor is looked for among.
 _LONG = 48
 #: Operations that are looked through for factors.
@@ -63,7 +67,7 @@ def smooth_quotient(node: Node) -> Node | None:
     signs = [n > 0 for n in whole.powers.values()]
     look = _in_quotient if True in signs and False in signs else _in_product
     seen = {base: known for base in whole.powers if (known := look(base)) is not None}
-    if not seen or not _may_hold_vanishing(node):
+    if not seen or not _may_meet(whole.powers, seen) or not _may_hold_vanishing(node):
         return None
     product = Monomial(whole.number, whole.powers.copy())
     found: dict[Node, tuple[Vanishing, Monomial]] = {}
@@ -101,6 +105,34 @@ def smooth_quotient(node: Node) -> Node | None:
     for length, n in left.items():
         result = times_power(result, length, n)
     return result
+
+
+def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomial]]) -> bool:
+    """Tell whether the argument of a factor that vanishes may stand on the other side of the fraction; most do not."""
+    owned: dict[Node, bool] = {}
+    for base, (known, own) in seen.items():
+        side = powers[base] * known.order
+        for factor, n in own.powers.items():
+            away = n * side < 0
+            if powers.get(factor, 0) * n * side < 0 or owned.get(factor, away) is not away:
+                return True
+            owned[factor] = away
+            if factor.op in _DIVISORS or factor.is_reshape:
+                if factor.op in _OF_SQUARES or any([_may_hold(other, factor) for other in powers if other is not factor]):
+                    return True
+            elif factor.is_subtraction and any([_is_turned(other, factor) for other in powers]):
+                return True
+        u = peel(known.argument)
+        if u.is_additive:
+            for other, n in powers.items():
+                if other.is_additive and n * side < 0 and _proportional(u, other) is not None:
+                    return True
+    return False
+
+
+def _is_turned(node: Node, other: Node) -> bool:
+    """Tell whether one is b - a, and the other a - b."""
+    return node.is_subtraction and node.args[0] is other.args[1] and node.args[1] is other.args[0]
 
 
 @noted
@@ -188,7 +220,11 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
 
 def _may_hold(node: Node, scalar: Node) -> bool:
     """Tell whether a scalar may be a factor of a node, as far as the first terms of sums tell."""
-    found = _factors_of_first_terms(node) if scalar.op not in ("norm", "sqrt") else None
+    if scalar.op in _OF_SQUARES:
+        return True
+    if not (node.is_additive or node.op in _COMPOSED):
+        return False
+    found = _factors_of_first_terms(node)
     return found is None or scalar in found
 
 
@@ -206,7 +242,7 @@ def _factors_of_first_terms(node: Node) -> frozenset[Node] | None:
             return None
         if part.is_multiplicative or part.is_contraction:
             todo += part.args
-        elif part.is_additive or part.is_concatenation or part.is_power or part.is_named or part.op in LINEAR:
+        elif part.is_additive or part.op in _COMPOSED:
             todo.append(part.args[0])
     return frozenset(found)
 
