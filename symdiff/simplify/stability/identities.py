@@ -21,7 +21,7 @@ from ...graph import Node, constant, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL, LOGARITHM, TAIL, holds
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
-from ...ground.gc_pause import noted
+from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan
 from ..rewriter import is_number, make, rule, spread
 from .factors import multiplied
@@ -131,8 +131,20 @@ def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
     exponential = [i for i in moving if _is_exponential(parts[i][1])]
     for a, i in enumerate(exponential):
         for j in exponential[a + 1 :]:
-            if len(parts) > 2 and _is_zero([parts[i], parts[j]]):
+            if len(parts) > 2 and _are_opposite(parts[i], parts[j]):
                 yield i, j
+
+
+def _are_opposite(a: tuple[float, Node], b: tuple[float, Node]) -> bool:
+    """Tell whether two terms are 0 together; those that are not are noted, since sums of many terms hold them again."""
+    known: set[tuple[Node, Node, bool]] = notes().setdefault(_are_opposite, set())
+    key = (a[1], b[1], a[0] == b[0])
+    if key in known:
+        return False
+    if _is_zero([a, b]):
+        return True
+    known.add(key)
+    return False
 
 
 def _is_zero(parts: list[tuple[float, Node]]) -> bool:

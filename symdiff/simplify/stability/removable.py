@@ -64,9 +64,7 @@ def smooth_quotient(node: Node) -> Node | None:
     whole = decomposed(node)
     if whole is None:
         return None
-    signs = [n > 0 for n in whole.powers.values()]
-    look = _in_quotient if True in signs and False in signs else _in_product
-    seen = {base: known for base in whole.powers if (known := look(base)) is not None}
+    seen = _that_vanish(whole.powers)
     if not seen or not _may_meet(whole.powers, seen) or not _may_hold_vanishing(node):
         return None
     product = Monomial(whole.number, whole.powers.copy())
@@ -105,6 +103,18 @@ def smooth_quotient(node: Node) -> Node | None:
     for length, n in left.items():
         result = times_power(result, length, n)
     return result
+
+
+def _that_vanish(powers: dict[Node, int]) -> dict[Node, tuple[Vanishing, Monomial]]:
+    """Return the factors that vanish at 0, and how."""
+    numbers = powers.values()
+    look = _in_quotient if numbers and min(numbers) < 0 < max(numbers) else _in_product
+    seen: dict[Node, tuple[Vanishing, Monomial]] = {}
+    for base in powers:
+        found = look(base) if base.op in _VANISH or base.is_additive else None
+        if found is not None:
+            seen[base] = found
+    return seen
 
 
 def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomial]]) -> bool:
