@@ -98,7 +98,7 @@ class _Seen(NamedTuple):
     divisors: list[Node]
     others: list[Node]
     bases: frozenset[Node]
-    count: int
+    sums: int
     first: Node | None
 
 
@@ -142,8 +142,8 @@ def _apart(
         else:
             continue
         times = height + min(part.powers.get(below, 0), 0)
-        if times or each.count != 1:  # a product of sums has two terms at least
-            apart += 1 if not times and not each.count else size if not each.count and times == 1 else 2
+        if times or each.sums != 1:  # a product of sums has two terms at least
+            apart += 1 if not times and not each.sums else size if not each.sums and times == 1 else 2
         elif each.first is not None:
             apart += len(_numbered(each.first) or ())
     return apart
