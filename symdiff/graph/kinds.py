@@ -112,11 +112,11 @@ CONTRACTED = 32768
 #: Eigenvectors.
 EIGENVECTORS = 65536
 #: Integrals of the normal density from one side.
-TAIL = 131072
+TAIL = 524288
 #: Logarithms of sums of exponentials along axes.
-LOG_SUM = 262144
+LOG_SUM = 1048576
 #: Quotients that are even functions of their argument.
-EVEN = 524288
+EVEN = 2097152
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},

@@ -188,9 +188,8 @@ def _collected(node: Node, cancel: bool) -> Node | None:
 @noted
 def _totals(node: Node) -> dict[Node, float] | None:
     """Return the terms of a sum that are no numbers, and what they are multiplied by; None where none are alike."""
-    terms = terms_of(node, _WINDOW).parts
     total: dict[Node, float] = {}
-    for sign, term in terms:
+    for sign, term in (terms := terms_of(node, _WINDOW).parts):
         c, x = scaled(term)
         total[x] = total.get(x, 0.0) + sign * c
     return None if len(total) == len(terms) or any(x.is_constant for x in total) else total

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError
 from .. import BOOL, INT, REAL, Node, as_node, constant, elementwise, postorder, rebuild
-from ..nodes import scalar_constant as scalar_constant
+from ..nodes import scalar_constant as scalar_constant  # noqa: PLC0414 - what others import from here
 
 
 class Partial(Enum):

@@ -246,7 +246,7 @@ def has_factors(node: Node, depth: int = _DEPTH) -> bool:
             return False
         for arg in node.args:
             if has_factors(arg, depth - 1):
-                return op != "multiply" or (scalar_constant(node.args[0]) != 0.0 and scalar_constant(node.args[1]) != 0.0)
+                return op != "multiply" or 0.0 not in (scalar_constant(node.args[0]), scalar_constant(node.args[1]))
         return False
     if op == "power":
         return peel(node.args[0]).op != "exp"
@@ -262,10 +262,7 @@ def _times_number(terms: list[ExponentialTerm] | None, c: float) -> list[Exponen
 
 
 def _moves(terms: Iterable[ExponentialTerm]) -> bool:
-    for term in terms:
-        if term.exponent:
-            return True
-    return False
+    return any(term.exponent for term in terms)
 
 
 @dataclass(frozen=True)

@@ -278,7 +278,7 @@ def _several(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     Each function is written as the beginning of its series and a quotient of the table. The beginnings cancel.
     """
     tried: list[dict[Node, int]] = []
-    if not any([_holds_function(part) for _, part in terms]):
+    if not any(_holds_function(part) for _, part in terms):
         return None
     products = [product for _, part in terms if (product := decomposed(part)) is not None]
     for product in products if len(products) == len(terms) else ():

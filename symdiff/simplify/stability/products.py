@@ -148,7 +148,7 @@ def _parts(node: Node) -> tuple[int, list[tuple[Node, float]]] | None:
 
 
 def _may_meet(parts: Sequence[tuple[Node, float]]) -> bool:
-    """Tell whether there are two factors with exponentials, or another power of one than it: most products have none."""
+    """Tell whether two factors have exponentials, or one in another power than 1; those of most products do not."""
     seen = 0
     for part, power in parts:
         if part.below & EXPONENTIAL and (part.op in SHAPES or _is_smooth(part) or _summed(part) is not None):

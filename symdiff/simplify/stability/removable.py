@@ -128,9 +128,9 @@ def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomia
                 return True
             owned[factor] = away
             if factor.op in _DIVISORS or factor.is_reshape:
-                if factor.op in _OF_SQUARES or any([_may_hold(other, factor) for other in powers if other is not factor]):
+                if factor.op in _OF_SQUARES or any(_may_hold(other, factor) for other in powers if other is not factor):
                     return True
-            elif factor.is_subtraction and any([_is_turned(other, factor) for other in powers]):
+            elif factor.is_subtraction and any(x.is_subtraction and x.args == factor.args[::-1] for x in powers):
                 return True
         u = peel(known.argument)
         if u.is_additive:
@@ -138,11 +138,6 @@ def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomia
                 if other.is_additive and n * side < 0 and _proportional(u, other) is not None:
                     return True
     return False
-
-
-def _is_turned(node: Node, other: Node) -> bool:
-    """Tell whether one is b - a, and the other a - b."""
-    return node.is_subtraction and node.args[0] is other.args[1] and node.args[1] is other.args[0]
 
 
 @noted
@@ -216,7 +211,7 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
         if _is_length_of_rows(scalar):
             inside: Scalar = _RowScalar(scalar)
         elif not scalar.shape and scalar.op in _DIVISORS:
-            if not any([_may_hold(other, scalar) for other in product.powers if other not in (base, scalar)]):
+            if not any(_may_hold(other, scalar) for other in product.powers if other not in (base, scalar)):
                 continue
             inside = Scalar(scalar)
         else:
