@@ -24,6 +24,7 @@ __all__ = [
     "DECLARED",
     "DIRECTION",
     "EIGENVECTORS",
+    "EVEN",
     "EXPANDED",
     "EXPONENTIAL",
     "FAILING",
@@ -31,12 +32,14 @@ __all__ = [
     "INVERSE",
     "LOGARITHM",
     "LOGARITHMS",
+    "LOG_SUM",
     "OF_SQUARE",
     "PREDICATES",
     "QUOTIENT",
     "REPEATED",
     "SHARES",
     "SPECTRUM",
+    "TAIL",
     "VANISHING",
     "WRAPPER",
     "holds",
@@ -118,6 +121,12 @@ EIGENVECTORS = 65536
 ABSOLUTE = 131072
 #: Directions of vectors.
 DIRECTION = 262144
+#: Integrals of the normal density from one side.
+TAIL = 524288
+#: Logarithms of sums of exponentials along axes.
+LOG_SUM = 1048576
+#: Quotients that are even functions of their argument.
+EVEN = 2097152
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -128,7 +137,8 @@ _ORDERS = {
 _REMAINDERS = [f"{name}_remainder_{order}" for name, orders in _ORDERS.items() for order in orders]
 _REMAINDERS += ["bernoulli_quotient", "csch_quotient"]
 _UNEVEN = ("exp", "log1p", "bernoulli")
-_OF_SQUARES = [f"{name}_of_square" for name in _REMAINDERS if not name.startswith(_UNEVEN)]
+_EVENS = [name for name in _REMAINDERS if not name.startswith(_UNEVEN)]
+_OF_SQUARES = [f"{name}_of_square" for name in _EVENS]
 _SHAPES = [
     *("exp", "expm1", "cosh", "sinh", "sech", "csch", "sigmoid", "sigmoid_slope", "exp_share"),
     *("bernoulli_quotient", "csch_quotient"),
@@ -158,6 +168,9 @@ _OPERATIONS = {
     EIGENVECTORS: ["eigenvectors"],
     ABSOLUTE: ["abs"],
     DIRECTION: ["unit"],
+    TAIL: ["ndtr", "erfc"],
+    LOG_SUM: ["logsumexp"],
+    EVEN: _EVENS,
 }
 
 

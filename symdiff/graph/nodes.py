@@ -201,6 +201,27 @@ def number(node: Node) -> float | None:
     return None
 
 
+def scalar_constant(node: Node) -> float | None:
+    """Return the number a node stands for at every element, or None."""
+    while not node.is_constant:
+        if not (node.is_reshape or (node.is_contraction and _is_relabeling(node))):
+            return None
+        node = node.args[0]
+    if node.dtype is not REAL:
+        return None
+    if not node.shape:
+        value: float = _unpack(node.payload)[0]
+        return value
+    flat = node.value.ravel()
+    return float(flat[0]) if flat.size and (flat == flat[0]).all() else None
+
+
+def _is_relabeling(node: Node) -> bool:
+    """Tell whether a contraction has every element from one place of its one argument."""
+    labels, out, _ = node.payload
+    return len(node.args) == 1 and set(labels[0]) <= set(out)
+
+
 def as_node(value: Node | Number) -> Node:
     """Return ``value`` itself if it is a node, else a constant."""
     return value if isinstance(value, Node) else constant(value)

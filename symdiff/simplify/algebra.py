@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
-from ..graph.scalars.arithmetic import PRODUCTS, factors_of, product_of, scaled, terms_of
+from ..graph.scalars.arithmetic import PRODUCTS, factors_of, has_one_more, powers_of, product_of, scaled, terms_of
+from ..ground.gc_pause import noted
 from .rewriter import make, rule, spread
 
 
@@ -166,11 +167,8 @@ def _opposite_terms(node: Node) -> Node | None:
 
 def _collected(node: Node, cancel: bool) -> Node | None:
     """Add up like terms: those of a sum where some cancel, or of one where none do."""
-    terms = [(sign, *scaled(term)) for sign, term in terms_of(node, _WINDOW).parts]
-    total: dict[Node, float] = {}
-    for sign, c, x in terms:
-        total[x] = total.get(x, 0.0) + sign * c
-    if len(total) == len(terms) or any(x.is_constant for x in total):
+    total = _totals(node)
+    if total is None:
         return None
     result: Node | None = None
     left = {x: c for x, c in total.items() if c}
@@ -187,6 +185,16 @@ def _collected(node: Node, cancel: bool) -> Node | None:
             part = make("multiply", constant(abs(c)), x)
             result = make("add" if c > 0 else "subtract", result, part)
     return result
+
+
+@noted
+def _totals(node: Node) -> dict[Node, float] | None:
+    """Return the terms of a sum that are no numbers, and what they are multiplied by; None where none are alike."""
+    total: dict[Node, float] = {}
+    for sign, term in (terms := terms_of(node, _WINDOW).parts):
+        c, x = scaled(term)
+        total[x] = total.get(x, 0.0) + sign * c
+    return None if len(total) == len(terms) or any(x.is_constant for x in total) else total
 
 
 @rule("add subtract", "x - x (1 + y)", "-x y", "reading", inside="multiply negative")
@@ -217,7 +225,7 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
     """Return z and a number c with y = c x z, for products."""
     if x in y.args:
         return y.args[y.args[0] is x], 1.0
-    if x.op not in PRODUCTS:
+    if x.op not in PRODUCTS or not has_one_more(_powers_in(y), _powers_in(x)):
         return None
     powers: dict[Node, float] = {}
     ratio = 1.0
@@ -234,6 +242,11 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
             powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
     left = [(base, n) for base, n in powers.items() if n]
     return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None
+
+
+@noted
+def _powers_in(product: Node) -> dict[Node, float] | None:
+    return powers_of(product, _WINDOW)
 
 
 @rule("add subtract", "1 - x / (1 + x), 1 / y - (x / (1 + x)) / y", "1 / (1 + x), (1 / (1 + x)) / y", "reading",

@@ -70,6 +70,8 @@ _SMALL, _PASSES = 2_000, 5
 _TURNS = 1_000
 #: Turns after which it is noted which nodes came before.
 _ORDINARY = 8
+#: Most nodes that rules settle within each other.
+_NESTED = 1_000
 #: How far below what a rule gave there may be nodes that it made.
 _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
@@ -417,6 +419,8 @@ def settle(node: Node) -> Node:
     if node in nodes:
         _nested.left_alone += 1
         return node
+    if len(nodes) >= _NESTED:  # compiled functions are not counted by Python, and would overflow the stack
+        raise RecursionError(f"rules of simplification call each other more than {_NESTED} times within each other")
     nodes.add(node)
     try:
         return _settle(node, _rules(PLAIN), None)

@@ -182,6 +182,43 @@ def factors_of(
     return Factors(sign, found, whole)
 
 
+def powers_of(product: Node, most: int) -> dict[Node, float] | None:
+    """Return the powers of the factors of a product that are no numbers; None where there may be more factors."""
+    powers: dict[Node, float] = {}
+    _, parts, whole = factors_of(product, most)
+    for base, n in parts:
+        if number(base) is None:
+            powers[base] = powers.get(base, 0.0) + n
+    return powers if whole else None
+
+
+def has_one_more(many: dict[Node, float] | None, few: dict[Node, float] | None) -> bool:
+    """Tell whether a product, by its powers, has those of another and one factor once more; False where one is None.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> a, b = input("a"), input("b")
+    >>> has_one_more(powers_of(a * b, 9), powers_of(a / a, 9)), has_one_more(powers_of(a, 9), powers_of(a / b, 9))
+    (False, True)
+    """
+    if many is None or few is None:
+        return False
+    more = 0
+    for base, n in many.items():
+        left = n - few.get(base, 0.0)
+        if left:
+            if left != 1.0 or more:
+                return False
+            more = 1
+    for base, n in few.items():
+        if n and base not in many:
+            if n != -1.0 or more:
+                return False
+            more = 1
+    return more == 1
+
+
 def peel(node: Node) -> Node:
     """Look through names at what is named."""
     while node.is_named:

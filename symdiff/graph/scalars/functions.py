@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError, NotDifferentiableError
 from .. import BOOL, INT, REAL, Node, as_node, constant, elementwise, placeholder, postorder, rebuild
+from ..nodes import scalar_constant as scalar_constant  # noqa: PLC0414 - what others import from here
 
 
 class Partial(Enum):
@@ -268,25 +269,6 @@ def _replaced(roots: Sequence[Node], choose: Callable[[Function], Formula | None
             formula = None if row is None else choose(row)
             new[node] = rebuild(node, args) if formula is None else formula(*args)
         current = [new[root] for root in current]
-
-
-def scalar_constant(node: Node) -> float | None:
-    """Return the number a node stands for at every element, or None."""
-    while node.is_reshape or (node.is_contraction and _is_relabeling(node)):
-        node = node.args[0]
-    if node.is_constant and node.dtype is REAL:
-        if node.shape == ():
-            return float(node.value)
-        flat = node.value.ravel()
-        if flat.size and (flat == flat[0]).all():
-            return float(flat[0])
-    return None
-
-
-def _is_relabeling(node: Node) -> bool:
-    """Tell whether a contraction has every element from one place of its one argument."""
-    labels, out, _ = node.payload
-    return len(node.args) == 1 and set(labels[0]) <= set(out)
 
 
 def _without_value(node: Node) -> Node:

@@ -38,35 +38,42 @@ def _sum_of_fractions(node: Node) -> Node | None:
     if not terms.whole:
         return None
     parts = [monomial(sign, term) for sign, term in terms.parts]
+    inside = [_seen(term) for _, term in terms.parts]
     known: _Known = {}
     for i, j in permutations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
         if a is None or b is None:
             continue
-        rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
-        if a.powers == b.powers and a.number + b.number == 0.0 and any(part.shape == node.shape for _, part in rest):
+        alike = a.powers == b.powers
+        if not alike and not inside[j].divisors:
+            continue
+        rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)] if alike else []
+        if alike and a.number + b.number == 0.0 and any(part.shape == node.shape for _, part in rest):
             return total_of(rest)
-        found = _together(a, b, *terms.parts[i], known)
+        found = _together(a, b, *terms.parts[i], inside[j].divisors, known)
         if found is not None:
+            rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
             return spread(total_of([(1.0, found), *rest]), node.shape)
-    whole = _all_together([part for part in parts if part is not None]) if None not in parts else None
+    whole = None if None in parts else _all_together([part for part in parts if part is not None], inside)
     return None if whole is None else spread(whole, node.shape)
 
 
-def _all_together(parts: list[PowerProduct]) -> Node | None:
+def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None:
     """Return a sum over the highest power of one divisor, where the numerator has no more terms than the divisor.
 
     Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``.
     """
-    divisors = dict.fromkeys(base for part in parts for base, n in part.powers.items() if n < 0 and base.op in SUMS)
-    opened = _opened(parts) if divisors else []
+    divisors = dict.fromkeys([below for each in inside for below in each.divisors])
+    alone = _alone(inside) if divisors else []
     for below in divisors:
         bottom = terms_in(below)
-        height = max(-part.powers.get(below, 0) for part in parts)
+        height = max([-part.powers.get(below, 0) for part in parts])
         if bottom is None or height > HIGHEST:
             continue
         most = min(len(bottom), len(parts) - 1)
-        if not _may_cancel(opened, below, height, most):
+        if _apart(parts, inside, alone, below, height, len(bottom)) > most:
+            continue
+        if not _may_cancel(parts, below, height, most):
             continue
         top: list[PowerProduct] = []
         for part in parts:
@@ -85,59 +92,81 @@ def _all_together(parts: list[PowerProduct]) -> Node | None:
     return None
 
 
-class _Opened(NamedTuple):
-    """A term of a numerator: a number, the hash of its factors, sums among these, and factors of no other term."""
+class _Seen(NamedTuple):
+    """Sums that a term is divided by, its other factors, those with what is in sums, how many sums, and the first."""
 
-    number: float
-    powers: dict[Node, int]
-    key: int
-    sums: list[list[tuple[int, float]]]
-    alone: list[Node]
+    divisors: list[Node]
+    others: list[Node]
+    bases: frozenset[Node]
+    sums: int
+    first: Node | None
 
 
-def _opened(parts: list[PowerProduct]) -> list[_Opened]:
-    """Return the terms of a sum with the sums that are their factors apart."""
-    found = []
+@noted
+def _seen(term: Node) -> _Seen:
+    part = monomial(1.0, term)
+    if part is None:
+        return _Seen([], [], frozenset(), 0, None)
+    sums = _sums(part)
+    inside = [base for base, _ in sums]
+    divisors = [base for base, n in part.powers.items() if n < 0 and base.op in SUMS]
+    others = [base for base in part.powers if base not in inside]
+    bases = frozenset(part.powers).union(*map(_bases_in, inside))
+    return _Seen(divisors, others, bases, sum([n for _, n in sums]), inside[0] if inside else None)
+
+
+def _sums(part: PowerProduct) -> list[tuple[Node, int]]:
+    """Return the sums that are factors of a term, and their powers."""
+    return [(base, n) for base, n in part.powers.items() if n > 0 and base.op in SUMS and _numbered(base) is not None]
+
+
+def _alone(inside: list[_Seen]) -> list[list[Node]]:
+    """Return the factors of each term that no other term has, nor a sum that is a factor of another."""
     uses: dict[Node, int] = {}
-    for part in parts:
-        sums: list[list[tuple[int, float]]] = []
-        own, key = [], 0
-        bases = set(part.powers)
-        for base, n in part.powers.items():
-            inside = _numbered(base) if n > 0 and base.op in SUMS else None
-            if inside is None:
-                key += n * hash((base,))
-                own.append(base)
-            else:
-                sums += [inside] * n
-                bases |= _bases_in(base)
-        for base in bases:
+    for each in inside:
+        for base in each.bases:
             uses[base] = uses.get(base, 0) + 1
-        found.append(_Opened(part.number, part.powers, key, sums, own))
-    return [each._replace(alone=[base for base in each.alone if uses[base] == 1]) for each in found]
+    return [[base for base in each.others if uses[base] == 1] for each in inside]
 
 
-def _may_cancel(parts: list[_Opened], below: Node, height: int, most: int) -> bool:
+def _apart(
+    parts: list[PowerProduct], inside: list[_Seen], alone: list[list[Node]], below: Node, height: int, size: int
+) -> int:
+    """Return how many terms a numerator has at least that cancel with no other, for a divisor of so many terms."""
+    bases = _bases_in(below)
+    apart = 0
+    for part, each, own in zip(parts, inside, alone, strict=True):
+        for base in own:
+            if base not in bases and base is not below:
+                break
+        else:
+            continue
+        times = height + min(part.powers.get(below, 0), 0)
+        if times or each.sums != 1:  # a product of sums has two terms at least
+            apart += 1 if not times and not each.sums else size if not each.sums and times == 1 else 2
+        elif each.first is not None:
+            apart += len(_numbered(each.first) or ())
+    return apart
+
+
+def _may_cancel(parts: list[PowerProduct], below: Node, height: int, most: int) -> bool:
     """Tell whether enough terms of a numerator may cancel for multiplying out to pay; in most sums they do not.
 
     Products of powers are compared by a hash, and numbers up to their rounding: as many terms are left at least as are
     counted here.
     """
-    bottom, bases, key = _numbered(below) or [], _bases_in(below), hash((below,))
-    apart = 0
-    for _, powers, _, sums, alone in parts:
-        if any(base not in bases and base is not below for base in alone):
-            times = height + min(powers.get(below, 0), 0)
-            lone = 1 if not times and not sums else len(bottom) if not sums and times == 1 else 2
-            apart += lone if times or len(sums) != 1 else len(sums[0])  # a product of sums has two terms at least
-    if apart > most:
-        return False
+    bottom = _numbered(below) or []
     left: dict[int, float] = {}
     size: dict[int, float] = {}
-    for number, powers, own, sums, _ in parts:
-        n = min(powers.get(below, 0), 0)
-        total = {own - n * key: number}
-        for terms in [*sums, *[bottom] * (height + n)]:
+    for part in parts:
+        factors = _sums(part)
+        sums = [terms for base, n in factors for terms in [_numbered(base) or []] * n]
+        opened = [base for base, _ in factors]
+        own = [n * hash((base,)) for base, n in part.powers.items() if base is not below and base not in opened]
+        n = part.powers.get(below, 0)
+        key = sum(own) + (n - min(n, 0)) * hash((below,)) * (below not in opened)
+        total = {key: part.number}
+        for terms in [*sums, *[bottom] * (height + min(n, 0))]:
             if len(total) * len(terms) > _OPENED:
                 return False
             product: dict[int, float] = {}
@@ -148,7 +177,7 @@ def _may_cancel(parts: list[_Opened], below: Node, height: int, most: int) -> bo
         for one, factor in total.items():
             left[one] = left.get(one, 0.0) + factor
             size[one] = size.get(one, 0.0) + abs(factor)
-    return sum(1 for one, factor in left.items() if abs(factor) > _ROUNDING * size[one]) <= most
+    return sum([1 for one, factor in left.items() if abs(factor) > _ROUNDING * size[one]]) <= most
 
 
 @noted
@@ -182,14 +211,16 @@ def _multiplied_out(term: PowerProduct, sums: list[list[PowerProduct]]) -> list[
     return total
 
 
-def _together(a: PowerProduct, b: PowerProduct, sign: float, term: Node, known: _Known) -> Node | None:
-    """Return a + b as one product, where ``term`` is a without the sign that it has in the sum."""
+def _together(
+    a: PowerProduct, b: PowerProduct, sign: float, term: Node, divisors: list[Node], known: _Known
+) -> Node | None:
+    """Return a + b as one product, where ``term`` is a without the sign that it has in the sum, and b has divisors."""
     number = sign * a.number
     if a.powers == b.powers:
         total = a.number + b.number
         return make("multiply", constant(total), _without_number(term, number)) if total else None
-    for below in [base for base, n in b.powers.items() if n < 0 and base.op in SUMS]:
-        numerator = _numerator(a, b, below, known)
+    for below in divisors:
+        numerator = _numerator(a, b, below, known) if a.powers.get(below, 0) - b.powers[below] == 1 else None
         if numerator is not None:
             # divided once more, and not by a power, which could overflow where the quotient does not
             return make("multiply", _without_number(term, number), make("divide", numerator, below))
@@ -225,9 +256,7 @@ def _base(node: Node) -> Node:
 
 
 def _numerator(a: PowerProduct, b: PowerProduct, below: Node, known: _Known) -> Node | None:
-    """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b."""
-    if a.powers.get(below, 0) - b.powers[below] != 1:
-        return None
+    """Return c for a + b = c x / below, where x is a without its number, and ``below`` divides b once more than a."""
     if below not in known:
         known[below] = terms_in(below)
     bottom = known[below]

@@ -44,6 +44,9 @@ def _decomposed(term: Node) -> PowerProduct | None:
             return None
         number *= found.sign**power
         for base, n in found.parts:
+            if base.op not in _SPECIAL:
+                powers[base] = powers.get(base, 0) + int(n) * power
+                continue
             value = scalar_constant(base)
             if value == 0.0:
                 return None
@@ -81,6 +84,10 @@ OF_LENGTHS: dict[str, tuple[int, int | None]] = {
     "inversion_x": (-2, 0),
     "inversion_y": (-2, 1),
 }
+
+
+#: Operations of factors that are more than themselves.
+_SPECIAL = {*OF_LENGTHS, "constant", "reshape", "contract", "sqrt", "power"}
 
 
 def _of_length(node: Node) -> tuple[Node, int, Node | None] | None:

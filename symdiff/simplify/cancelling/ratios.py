@@ -47,8 +47,10 @@ def _ratio_of_divisor(node: Node) -> Node | None:
         return None
     powers: dict[Node, list[float]] = {}
     for part, n in found.parts:
-        base, exponent = _whole_power(part)
+        base, exponent = _whole_power(part) if part.is_power else (part, 1.0)
         powers.setdefault(base, []).append(exponent * n)
+    if len(powers) == len(found.parts) and all(own[0] for own in powers.values()):  # none stands above and below
+        return None
     # where a divisor is left, nothing hides a nan, and printing collects powers
     both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and not base.is_constant]
     for base in both:

@@ -17,7 +17,15 @@ from ...graph import Node, constant, elementwise
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from .exponents import TERMS, Linear, Sum, added, as_node, multiple, ratio
-from .products import ExponentialProduct, as_product, may_hold_exponentials, multiplied, raised, scaled_node, sum_of
+from .products import (
+    ExponentialProduct,
+    may_hold_exponentials,
+    multiplied,
+    product_that_meets,
+    raised,
+    scaled_node,
+    sum_of,
+)
 from .sums import wide_form
 
 
@@ -43,7 +51,7 @@ def normal_form(node: Node) -> Node | None:
     """Return a product or quotient with exponentials in its normal form; None where it has it, or none is known."""
     if not may_hold_exponentials(node):
         return None
-    product = as_product(node)
+    product = product_that_meets(node)
     if product is None or not _wants_form(product) or _goes_together(product):
         return None
     result = _build(product, node.shape)

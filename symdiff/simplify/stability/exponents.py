@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, reduce
+from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import SUMS, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
-from ...ground.gc_pause import noted
+from ...ground.gc_pause import noted, notes
 
 #: Numbers times nodes, added up; the constant stands under None.
 Linear: TypeAlias = "dict[Node | None, float]"
@@ -23,6 +24,17 @@ FACTORS, TERMS, EXPONENTS, STEPS = 12, 8, 12, 32
 
 def linear(node: Node, scale: float = 1.0) -> Linear:
     """Return an exponent as numbers times nodes; beyond a few terms a sum is one node."""
+    if scale == 1.0:
+        return _linear(node)
+    return multiple(_linear(node), scale) if scale == -1.0 else _scaled_terms(node, scale)
+
+
+@noted
+def _linear(node: Node) -> Linear:
+    return _scaled_terms(node, 1.0)
+
+
+def _scaled_terms(node: Node, scale: float) -> Linear:
     found: Linear = {}
     seen: set[Node] = set()
     for c, part in terms_of(node, steps=EXPONENTS, look=peel, multiple=_scaled).parts:
@@ -107,28 +119,60 @@ def ratio(a: Linear, b: Linear) -> float | None:
 # ---------------------------------------------------------------------------- sums of exponentials
 
 
-@dataclass(frozen=True)
-class ExponentialTerm:
+class ExponentialTerm(NamedTuple):
     """``number * product of factors * exp(exponent)``; ``taken`` is what a difference such as expm1 takes away."""
 
     number: float
     factors: tuple[Node, ...]
-    exponent: Linear = field(hash=False)
+    exponent: Linear
     taken: bool = False
 
 
-def exponential_terms(node: Node, room: list[int] | None = None) -> list[ExponentialTerm] | None:
+#: What parts of sums were read as, and how many nodes that took; less than 0 where there was no room for more than it.
+_Known: TypeAlias = "dict[Node, tuple[list[ExponentialTerm] | None, int]]"
+
+
+def exponential_terms(node: Node) -> list[ExponentialTerm] | None:
     """Return a sum as terms with their exponents; None if it has too many.
 
-    ``room`` counts how many nodes are left. Each term of the sum has its own: what is found in one does not depend on
-    their order.
+    Each term of the sum has room for so many nodes: what is found in one does not depend on their order.
+    """
+    return _read(peel(node), [STEPS], True, notes().setdefault(__name__, {}))
+
+
+def _terms(node: Node, room: list[int], known: _Known) -> list[ExponentialTerm] | None:
+    """Return the terms of a part, for which there may be room; those that were read before, if there is room again.
+
+    ``room`` counts how many nodes are left.
     """
     node = peel(node)
-    is_whole = room is None
-    room = [STEPS] if room is None else room
-    room[0] -= 1
-    if room[0] < 0:
+    before = room[0]
+    if before <= 0:
+        room[0] = -1
         return [ExponentialTerm(1.0, (node,), {})]
+    found = known.get(node)
+    if found is not None:
+        terms, used = found
+        if 0 < used <= before:
+            room[0] = before - used
+            return terms
+        if before <= -used:  # as little room as there was, or less
+            room[0] = -1
+            return terms
+    terms = _read(node, room, False, known)
+    if room[0] >= 0:
+        known[node] = terms, before - room[0]
+    elif node.is_multiplication and not node.below & EXPONENTIAL and _has_no_number(node):
+        known[node] = terms, -before
+    return terms
+
+
+def _has_no_number(node: Node) -> bool:
+    return all(scalar_constant(arg) is None for arg in node.args)
+
+
+def _read(node: Node, room: list[int], is_whole: bool, known: _Known) -> list[ExponentialTerm] | None:
+    room[0] -= 1
     value = scalar_constant(node)
     if value is not None and math.isfinite(value):
         return [ExponentialTerm(value, (), {})] if value else []
@@ -147,13 +191,13 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
     if node.op in SUMS:
         found: list[ExponentialTerm] = []
         for sign, part in terms_of(node, TERMS, look=peel).parts:
-            own = _times_number(exponential_terms(part, [STEPS] if is_whole else room), sign)
+            own = _times_number(_terms(part, [STEPS] if is_whole else room, known), sign)
             if own is None or len(found) + len(own) > TERMS:
                 return None
             found += own
         return found
     if node.is_multiplication:
-        left, right = (exponential_terms(arg, room) for arg in node.args)
+        left, right = _terms(node.args[0], room, known), _terms(node.args[1], room, known)
         if left is not None and right is not None and (_moves(left) or _moves(right)) and len(left) * len(right) <= 4:
             return [
                 ExponentialTerm(
@@ -165,12 +209,12 @@ def exponential_terms(node: Node, room: list[int] | None = None) -> list[Exponen
         for c, x in (node.args, node.args[::-1]):
             number = scalar_constant(c)
             if number is not None:
-                return _times_number(exponential_terms(x, room), number)
+                return _times_number(_terms(x, room, known), number)
     if node.is_division:
-        by = exponential_terms(node.args[1], room)
+        by = _terms(node.args[1], room, known)
         if by is not None and len(by) == 1 and not by[0].factors:
-            top = _times_number(exponential_terms(node.args[0], room), 1.0 / by[0].number)
-            return None if top is None else [replace(t, exponent=added(t.exponent, by[0].exponent, -1.0)) for t in top]
+            top = _times_number(_terms(node.args[0], room, known), 1.0 / by[0].number)
+            return None if top is None else [t._replace(exponent=added(t.exponent, by[0].exponent, -1.0)) for t in top]
     if node.is_power:
         n, base = scalar_constant(node.args[1]), peel(node.args[0])
         if n is not None and base.op == "exp":
@@ -187,14 +231,38 @@ def is_sum_along_axes(node: Node) -> bool:
     return not repeated and len(set(own)) == len(own) > len(out) and out == kept
 
 
+#: Operations of terms that may be nothing but a number and an exponential.
+_READ = frozenset(("constant", "reshape", "contract", "exp", "expm1", "cosh", "sinh", "multiply", "divide", "power"))
+#: How deep factors are looked for.
+_DEPTH = 6
+
+
+def has_factors(node: Node, depth: int = _DEPTH) -> bool:
+    """Tell whether a term of a sum surely has a factor that is no number and no exponential, as a short look tells."""
+    node = peel(node)
+    op = node.op
+    if op in SUMS or op in ("multiply", "divide"):
+        if depth == 0:
+            return False
+        for arg in node.args:
+            if has_factors(arg, depth - 1):
+                return op != "multiply" or 0.0 not in (scalar_constant(node.args[0]), scalar_constant(node.args[1]))
+        return False
+    if op == "power":
+        return peel(node.args[0]).op != "exp"
+    if op in ("reshape", "contract"):
+        return scalar_constant(node) is None and not (op == "contract" and is_sum_along_axes(node))
+    return op not in _READ
+
+
 def _times_number(terms: list[ExponentialTerm] | None, c: float) -> list[ExponentialTerm] | None:
     if terms is None or c == 1.0:
         return terms
-    return [replace(t, number=t.number * c) for t in terms]
+    return [t._replace(number=t.number * c) for t in terms]
 
 
 def _moves(terms: Iterable[ExponentialTerm]) -> bool:
-    return any(t.exponent for t in terms)
+    return any(term.exponent for term in terms)
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder
 from ...graph.scalars.series import series_of
 from ...ground.gc_pause import noted
-from .exponents import added, as_node, as_sum, multiple, ratio
+from .exponents import added, as_node, as_sum, has_factors, multiple, ratio
 from .lengths import by_square, is_length, root_of
-from .products import may_hold_exponentials
+from .products import Monomial, as_monomial, decomposed, may_hold_exponentials
 
-#: Most factors and terms that are searched.
-_FACTORS, _TERMS = 12, 7
-#: The highest power of a number, and of a variable that cancels.
+#: Most terms that are searched.
+_TERMS = 7
+#: The highest power that is one of a sum, and of a variable that cancels.
 _POWER, _ORDER = 8, 5
 ONE = constant(1.0)
 TABLE: dict[str, list[Remainder]] = {}
@@ -37,51 +36,6 @@ ROWS = {each.name: each for each in REMAINDERS if each.order > 0}
 ROWS |= {each.name_by_square: each for each in REMAINDERS if each.order > 0 and each.even}
 #: Functions of which no sum of two is expanded: far out, a sum may be smaller than the beginnings of the series.
 _GROWING = frozenset(("exp", "sinh", "cosh"))
-
-
-@dataclass
-class Monomial:
-    """A number and nodes with whole powers."""
-
-    number: float = 1.0
-    powers: dict[Node, int] = field(default_factory=dict)
-
-    def take(self, node: Node, power: int) -> None:
-        """Multiply by ``node**power``."""
-        if node.is_subtraction and node not in self.powers:
-            turned = elementwise("subtract", node.args[::-1])
-            if turned in self.powers:
-                node = turned
-                self.number *= -1.0 if power % 2 else 1.0
-        total = self.powers.get(node, 0) + power
-        if total:
-            self.powers[node] = total
-        else:
-            del self.powers[node]
-
-
-def as_monomial(node: Node) -> Monomial | None:
-    """Decompose a product; None if it has too many factors or a power that is no whole number."""
-    found = _decomposed(node)
-    return None if found is None else Monomial(found.number, found.powers.copy())
-
-
-@noted
-def _decomposed(node: Node) -> Monomial | None:
-    sign, parts, whole = factors_of(node, steps=2 * _FACTORS, powers=math.inf, look=peel)
-    if not whole:
-        return None
-    result = Monomial(float(sign))
-    for part, exponent in parts:
-        value, power = scalar_constant(part), int(exponent)
-        if value is None:
-            result.powers[part] = result.powers.get(part, 0) + power
-        elif value == 0 or not math.isfinite(value) or abs(power) > _POWER:
-            return None
-        else:
-            result.number *= value**power
-    result.powers = {base: n for base, n in result.powers.items() if n}
-    return result
 
 
 class Vanishing(NamedTuple):
@@ -144,7 +98,7 @@ def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
 
 def _difference(node: Node) -> Vanishing | None:
     """Return how c (exp(a) - exp(b)) vanishes, if the factor before it does not grow where the rest falls."""
-    found = as_sum(node) if may_hold_exponentials(node) else None
+    found = None if has_factors(node) or not may_hold_exponentials(node) else as_sum(node)
     if found is None or found.sign() != -1:
         return None
     (b, low), (_, high) = found.parts()
@@ -176,7 +130,7 @@ def _rest_of_series(
 ) -> Vanishing | None:
     """Return how ``scale * function(u)`` vanishes with other terms that are powers of u."""
     name, u, skipped = known
-    own = as_monomial(u)
+    own = decomposed(u)
     if own is None:
         return None
     polynomial = {0: -scale if less_one else 0.0}
@@ -185,7 +139,7 @@ def _rest_of_series(
         if value is not None:
             polynomial[0] += c * value
             continue
-        term = as_monomial(part)
+        term = decomposed(part)
         k = None if term is None else _exponent_of(term, own)
         if term is None or k is None:
             return None
@@ -265,7 +219,7 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
         if found is not None:
             d, number, w, order, p = found
             p = -p if inverse else p
-            if math.isclose(value, d**p, rel_tol=4e-16) and as_monomial(w) is not None:
+            if math.isclose(value, d**p, rel_tol=4e-16) and decomposed(w) is not None:
                 break
     else:
         return None
@@ -324,17 +278,35 @@ def _several(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     Each function is written as the beginning of its series and a quotient of the table. The beginnings cancel.
     """
     tried: list[dict[Node, int]] = []
-    for _, part in terms if any(_holds_function(part) for _, part in terms) else ():
-        product = as_monomial(part)
-        for base in () if product is None else product.powers:
-            known = _function(base)
-            own = None if known is None else as_monomial(known[1])
-            if own is not None and own.powers and own.powers not in tried and not any(map(is_length, own.powers)):
-                tried.append(own.powers)
-                found = _of_one_variable(terms, Monomial(1.0, own.powers))
+    if not any(_holds_function(part) for _, part in terms):
+        return None
+    products = [product for _, part in terms if (product := decomposed(part)) is not None]
+    for product in products if len(products) == len(terms) else ():
+        for base in product.powers:
+            own = _argument(base)
+            if own and own not in tried and not any(map(is_length, own)):
+                tried.append(own)
+                found = _of_one_variable(terms, Monomial(1.0, own)) if _holds_nothing_else(products, own) else None
                 if found is not None:
                     return found
     return None
+
+
+@noted
+def _argument(base: Node) -> dict[Node, int] | None:
+    """Return the powers of the argument of a function of the table; None of what is none."""
+    known = _function(base)
+    own = None if known is None else decomposed(known[1])
+    return None if own is None else own.powers
+
+
+def _holds_nothing_else(products: Sequence[Monomial], own: dict[Node, int]) -> bool:
+    """Tell whether all factors are those of one product, or functions of multiples of it."""
+    for product in products:
+        for base in product.powers:
+            if base not in own and _argument(base) != own:
+                return False
+    return True
 
 
 def _of_one_variable(terms: Sequence[tuple[float, Node]], own: Monomial) -> Vanishing | None:
@@ -348,7 +320,7 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: Monomial) -> Vani
         inside = []
         for base in product.powers:
             known = _function(base)
-            argument = None if known is None else as_monomial(known[1])
+            argument = None if known is None else decomposed(known[1])
             if known is not None and argument is not None and argument.powers == own.powers:
                 inside.append((base, known, argument.number))
         if len(inside) > 1 or any(product.powers[base] != 1 or base.op == "expm1" for base, _, _ in inside):

@@ -18,13 +18,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, constant, elementwise, postorder
-from ...graph.kinds import EXPONENTIAL, LOGARITHM
+from ...graph.kinds import EXPONENTIAL, LOGARITHM, TAIL, holds
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
-from ...ground.gc_pause import noted
+from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan
 from ..rewriter import is_number, make, rule, spread
-from .factors import Monomial, as_monomial, multiplied
+from .factors import multiplied
+from .products import Monomial, as_monomial
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm
@@ -130,8 +131,20 @@ def _candidates(parts: list[tuple[float, Node]]) -> Iterator[tuple[int, ...]]:
     exponential = [i for i in moving if _is_exponential(parts[i][1])]
     for a, i in enumerate(exponential):
         for j in exponential[a + 1 :]:
-            if len(parts) > 2 and _is_zero([parts[i], parts[j]]):
+            if len(parts) > 2 and _are_opposite(parts[i], parts[j]):
                 yield i, j
+
+
+def _are_opposite(a: tuple[float, Node], b: tuple[float, Node]) -> bool:
+    """Tell whether two terms are 0 together; those that are not are noted, since sums of many terms hold them again."""
+    known: set[tuple[Node, Node, bool]] = notes().setdefault(_are_opposite, set())
+    key = (a[1], b[1], a[0] == b[0])
+    if key in known:
+        return False
+    if _is_zero([a, b]):
+        return True
+    known.add(key)
+    return False
 
 
 def _is_zero(parts: list[tuple[float, Node]]) -> bool:
@@ -194,10 +207,11 @@ def _is_root(node: Node) -> bool:
 
 #: Integrals of exp(-c x**2) from one side, by c.
 _TAILS = {"ndtr": 0.5, "erfc": 1.0}
+assert all(holds(name) & TAIL for name in _TAILS)
 
 
 @rule("multiply divide", "exp(-x**2 / 2) / ndtr(x), exp(x**2) * erfc(x), exp(-x**2) / erfc(x)",
-      "a derivative of log_ndtr(x), erfcx(x), 1 / erfcx(x)", "stability", below=(EXPONENTIAL,))
+      "a derivative of log_ndtr(x), erfcx(x), 1 / erfcx(x)", "stability", below=(EXPONENTIAL, TAIL))
 def _tail_beside_density(node: Node) -> Node | None:
     """Scale the tail of a normal distribution by its density: both are 0 far out, and their quotient is not."""
     if not any(_has_tail(arg) for arg in node.args):

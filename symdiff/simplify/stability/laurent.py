@@ -17,11 +17,14 @@ from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import notes
 from .points import is_nonzero
 
+#: A rational number; whole ones, which most are, as what is computed with in less time.
+Rational: TypeAlias = "Fraction | int"
 #: Nodes with their powers.
-Powers: TypeAlias = "frozenset[tuple[Node, Fraction]]"
+Powers: TypeAlias = "frozenset[tuple[Node, Rational]]"
 #: Powers, and an exponent as a sum: what a rational number stands in front of.
-Key: TypeAlias = "tuple[Powers, frozenset[tuple[Key, Fraction]]]"
-Form: TypeAlias = "dict[Key, Fraction]"
+Key: TypeAlias = "tuple[Powers, frozenset[tuple[Key, Rational]]]"
+Form: TypeAlias = "dict[Key, Rational]"
+_Exponent: TypeAlias = "frozenset[tuple[Key, Rational]]"
 
 #: Most terms of a normal form, power that is multiplied out, and bits of a number.
 _LONG, _POWER, _BITS = 48, 4, 512
@@ -60,7 +63,7 @@ def _total(reader: _NormalForm, parts: Iterable[tuple[float, Node]]) -> Form | N
     total: Form = {}
     try:
         for sign, part in parts:
-            total = reader.sum(total, reader.of(part), Fraction(sign))
+            total = reader.sum(total, reader.of(part), int(sign))
     except (_TooLongError, _TooFarError):
         return None
     return total
@@ -70,7 +73,7 @@ class WrittenTerm(NamedTuple):
     """A number times powers times one exponential, or none."""
 
     number: float
-    powers: list[tuple[Node, Fraction]]
+    powers: list[tuple[Node, Rational]]
     exponential: Node | None
 
 
@@ -85,9 +88,7 @@ def by_few_exponentials(
     total = _total(reader, parts)
     if not total or len(total) >= len(parts):
         return None
-    known: dict[frozenset[tuple[Key, Fraction]], tuple[Node | None, Powers, Fraction]] = {
-        frozenset(): (None, frozenset(), Fraction(1))
-    }
+    known: dict[_Exponent, tuple[Node | None, Powers, Rational]] = {frozenset(): (None, frozenset(), 1)}
     for node in exponentials:
         form = _total(reader, [(1.0, node)])
         if form is not None and len(form) == 1:
@@ -99,11 +100,11 @@ def by_few_exponentials(
             return None
         exponential, own, c = known[exponent]
         scale, rest = _joined(powers, frozenset((base, -n) for base, n in own))
-        found.append(WrittenTerm(float(number * scale / c), sorted(rest, key=_place), exponential))
+        found.append(WrittenTerm(float(Fraction(number * scale) / c), sorted(rest, key=_place), exponential))
     return found
 
 
-def _place(power: tuple[Node, Fraction]) -> tuple[bool, str]:
+def _place(power: tuple[Node, Rational]) -> tuple[bool, str]:
     """Put names before all else, in an order that does not depend on the process."""
     base, _ = power
     return not base.is_input, str(base.name) if base.is_input else brief(base)
@@ -117,6 +118,8 @@ class _NormalForm:
 
     def __init__(self) -> None:
         self.known: dict[Node, Form | None] = {}  # None where it is too long
+        self.joined: dict[tuple[Powers, Powers], tuple[Rational, Powers]] = {}
+        self.added: dict[tuple[_Exponent, _Exponent], _Exponent] = {}
         self.left = _STEPS
         self.depth = 0
 
@@ -144,10 +147,10 @@ class _NormalForm:
         if value is not None and math.isfinite(value):
             return _number(value) if value else {}
         if node.is_additive:
-            sign = Fraction(1 if node.is_addition else -1)
+            sign = 1 if node.is_addition else -1
             return self.sum(self.of(node.args[0]), self.of(node.args[1]), sign)
         if node.is_negation:
-            return self.sum({}, self.of(node.args[0]), Fraction(-1))
+            return self.sum({}, self.of(node.args[0]), -1)
         if node.is_multiplication:
             return self.product(self.of(node.args[0]), self.of(node.args[1]))
         if node.is_division:
@@ -164,11 +167,11 @@ class _NormalForm:
             return self._exponential(self.of(node.args[0])) or _atom(node)
         return _atom(node)
 
-    def sum(self, a: Form, b: Form, scale: Fraction) -> Form:
+    def sum(self, a: Form, b: Form, scale: int) -> Form:
         """Return a + scale b."""
         result = dict(a)
         for key, c in b.items():
-            total = result.pop(key, Fraction(0)) + scale * c
+            total = result.pop(key, 0) + (c if scale == 1 else scale * c)
             if total:
                 result[key] = total
         return _bounded(result)
@@ -181,17 +184,37 @@ class _NormalForm:
         result: Form = {}
         for (powers, exponent), c in a.items():
             for (others, more), d in b.items():
-                number, joined = _joined(powers, others)
-                up = self.sum(dict(exponent), dict(more), Fraction(1))
-                result = self.sum(result, {(joined, frozenset(up.items())): c * d * number}, Fraction(1))
-        return _bounded(result)
+                number, joined = self._join(powers, others)
+                key = (joined, self._add(exponent, more))
+                total = result.pop(key, 0) + (c * d if number == 1 else c * d * number)
+                if total:
+                    result[key] = total
+                    if len(result) > _LONG or _is_long(total):
+                        raise _TooLongError
+        return result
+
+    def _join(self, a: Powers, b: Powers) -> tuple[Rational, Powers]:
+        """Return a product of powers; terms of other products have the same."""
+        if not b:
+            return 1, a
+        found = self.joined.get((a, b))
+        if found is None:
+            found = self.joined[a, b] = _joined(a, b)
+        return found
+
+    def _add(self, a: _Exponent, b: _Exponent) -> _Exponent:
+        """Return a sum of exponents."""
+        found = self.added.get((a, b))
+        if found is None:
+            found = self.added[a, b] = frozenset(self.sum(dict(a), dict(b), 1).items())
+        return found
 
     def _inverse(self, a: Form) -> Form | None:
         if len(a) != 1:
             return None
         (((powers, exponent), c),) = a.items()
         turned = frozenset((base, -n) for base, n in powers)
-        return {(turned, frozenset((key, -d) for key, d in exponent)): 1 / c}
+        return {(turned, frozenset((key, -d) for key, d in exponent)): _whole(Fraction(1) / c)}
 
     def _power(self, base: Node, exponent: Node) -> Form | None:
         n = scalar_constant(exponent)
@@ -201,7 +224,7 @@ class _NormalForm:
         factor = form if n > 0 else self._inverse(form)
         if factor is None:
             return None
-        result: Form = {_ONE: Fraction(1)}
+        result: Form = {_ONE: 1}
         for _ in range(int(abs(n))):
             result = self.product(result, factor)
         return result
@@ -210,7 +233,7 @@ class _NormalForm:
         """Return exp of a form that has no exponentials; whole multiples of logarithms become powers."""
         if any(key[1] for key in exponent):
             return None
-        result: Form = {_ONE: Fraction(1)}
+        result: Form = {_ONE: 1}
         kept: Form = {}
         for key, c in exponent.items():
             log, whole = _logarithm(key), math.floor(c)
@@ -223,14 +246,14 @@ class _NormalForm:
                 kept[key] = c - whole
             for _ in range(abs(whole)):
                 result = self.product(result, factor)
-        return self.product(result, {(frozenset(), frozenset(kept.items())): Fraction(1)})
+        return self.product(result, {(frozenset(), frozenset(kept.items())): 1})
 
 
 def _number(value: float) -> Form:
     """Return a number, or the root of one, that it is the nearest to but for rounding."""
     rational = Fraction(value).limit_denominator(_DENOMINATOR)
     if abs(rational - Fraction(value)) <= _ROUNDING * abs(Fraction(value)):
-        return {_ONE: rational}
+        return {_ONE: _whole(rational)}
     square = Fraction(value * value).limit_denominator(_DENOMINATOR)
     if abs(square - Fraction(value) ** 2) > _ROUNDING * Fraction(value) ** 2:
         return {_ONE: Fraction(value)}
@@ -238,8 +261,8 @@ def _number(value: float) -> Form:
     return root if value > 0 else {key: -c for key, c in root.items()}
 
 
-def _atom(node: Node, n: int | Fraction = 1) -> Form:
-    return {(frozenset([(peel(node), Fraction(n))]), frozenset()): Fraction(1)}
+def _atom(node: Node, n: Rational = 1) -> Form:
+    return {(frozenset([(peel(node), n)]), frozenset()): 1}
 
 
 def _logarithm(key: Key) -> Node | None:
@@ -251,22 +274,29 @@ def _logarithm(key: Key) -> Node | None:
     return base if base.op == "log" and n == 1 else None
 
 
-def _joined(a: Powers, b: Powers) -> tuple[Fraction, Powers]:
+def _whole(c: Fraction) -> Rational:
+    return c.numerator if c.denominator == 1 else c
+
+
+def _joined(a: Powers, b: Powers) -> tuple[Rational, Powers]:
     """Return a product of powers as a number and powers: those of numbers, roots of which are kept, become one."""
     powers = dict(a)
-    number = Fraction(1)
+    number: Rational = 1
     for base, n in b:
-        powers[base] = powers.get(base, Fraction(0)) + n
-    for base in [base for base, n in powers.items() if n == 0]:
-        del powers[base]
-    for base in [base for base, n in powers.items() if n.denominator == 1]:
-        value = scalar_constant(base)
+        total = powers.pop(base, 0) + n
+        value = scalar_constant(base) if total.denominator == 1 else None
         if value is not None and math.isfinite(value) and value:
-            number *= Fraction(value) ** powers.pop(base).numerator
+            number *= Fraction(value) ** total.numerator
+        elif total:
+            powers[base] = total
     return number, frozenset(powers.items())
 
 
 def _bounded(form: Form) -> Form:
-    if len(form) > _LONG or any(c.numerator.bit_length() + c.denominator.bit_length() > _BITS for c in form.values()):
+    if len(form) > _LONG or any(map(_is_long, form.values())):
         raise _TooLongError
     return form
+
+
+def _is_long(c: Rational) -> bool:
+    return c.numerator.bit_length() + c.denominator.bit_length() > _BITS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from random import Random
 from typing import TypeAlias
 
@@ -21,8 +21,8 @@ from ...ground.gc_pause import notes
 
 #: A value, and a bound of its error in units of the precision.
 Bounded: TypeAlias = tuple[float, float]
-#: The values that are known at a point, and what draws its numbers.
-_Point: TypeAlias = "tuple[dict[Node, Bounded], Callable[[], float]]"
+#: The values that are known at a point, what draws its numbers, and what has no value there.
+_Point: TypeAlias = "tuple[dict[Node, Bounded], Callable[[], float], set[Node]]"
 
 #: Where points lie; in the second, exponentials of exponentials do not overflow.
 _RANGES = ((0.5, 1.5), (5e-4, 1.5e-3))
@@ -55,11 +55,27 @@ def all_apart(nodes: Iterable[Node]) -> bool:
     """Tell whether each node differs from each other one at a random point; False where nothing is known."""
     points = _points()
     found = [[_value(node, point) for point in points] for node in nodes]
+    if _differ([values[0] for values in found]):
+        return True
     for a, b in combinations(found, 2):
         pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None), None)
         if pair is None or not _is_apart([(1.0, pair[0]), (-1.0, pair[1])]):
             return False
     return True
+
+
+def _differ(found: list[Bounded | None]) -> bool:
+    """Tell whether the least difference of some values is more than the largest error of one; False where one is none.
+
+    The errors of pairs are compared one by one where this says no.
+    """
+    known = [value for value in found if value is not None]
+    if len(known) < max(len(found), 2):
+        return False
+    values = sorted([value for value, _ in known])
+    largest = max(values[-1], -values[0]) + 2.0 * max([bound for _, bound in known])
+    least = min([b - a for a, b in pairwise(values)])
+    return math.isfinite(math.fsum(values)) and least * (1.0 - 2.0 * _PRECISION) > largest * _PRECISION
 
 
 def _is_apart(parts: Iterable[tuple[float, Bounded]]) -> bool:
@@ -77,15 +93,20 @@ def _points() -> list[_Point]:
     found: list[_Point] | None = known.get(__name__)
     if found is None:
         draws = [partial(Random(7).uniform, *numbers) for numbers in _RANGES]  # noqa: S311 - no secret
-        found = known[__name__] = [({}, draw) for draw in draws]
+        found = known[__name__] = [({}, draw, set()) for draw in draws]
     return found
 
 
 def _value(node: Node, point: _Point) -> Bounded | None:
     """Return the value of a node; None where it has none."""
+    known, random, without = point
+    value = known.get(node)
+    if value is not None or node in without:
+        return value
     try:
-        return _at(node, *point)
+        return _at(node, known, random)
     except (ArithmeticError, ValueError):
+        without.add(node)
         return None
 
 

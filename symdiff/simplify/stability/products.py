@@ -1,4 +1,4 @@
-"""Products decomposed into a number, one exponent, sums of exponentials with powers, and the rest."""
+"""Products decomposed into a number and whole powers, and into one exponent, sums of exponentials and the rest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,67 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
+from ...graph.kinds import EXPONENTIAL
 from ...graph.scalars.arithmetic import factors_of, peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
+from ...ground.gc_pause import noted
 from ..facts import is_positive
 from ..rewriter import spread
 from .exponents import FACTORS, Linear, Sum, added, as_node, as_sum, is_sum_along_axes, linear, multiple
+
+#: Operations of products, and of what may be a number.
+_MADE_OF = frozenset(("multiply", "divide", "negative", "power", "named", "constant", "reshape", "contract"))
+#: The highest power of a number.
+_HIGHEST = 8
+
+
+@dataclass
+class Monomial:
+    """A number and nodes with whole powers."""
+
+    number: float = 1.0
+    powers: dict[Node, int] = field(default_factory=dict)
+
+    def take(self, node: Node, power: int) -> None:
+        """Multiply by ``node**power``."""
+        if node.is_subtraction and node not in self.powers:
+            turned = elementwise("subtract", node.args[::-1])
+            if turned in self.powers:
+                node = turned
+                self.number *= -1.0 if power % 2 else 1.0
+        total = self.powers.get(node, 0) + power
+        if total:
+            self.powers[node] = total
+        else:
+            del self.powers[node]
+
+
+def as_monomial(node: Node) -> Monomial | None:
+    """Decompose a product; None if it has too many factors or a power that is no whole number."""
+    found = decomposed(node)
+    return None if found is None else Monomial(found.number, found.powers.copy())
+
+
+@noted
+def decomposed(node: Node) -> Monomial | None:
+    """Return the same, for whoever does not change it."""
+    if node.op not in _MADE_OF:
+        return Monomial(powers={node: 1})
+    sign, parts, whole = factors_of(node, steps=2 * FACTORS, powers=math.inf, look=peel)
+    if not whole:
+        return None
+    result = Monomial(float(sign))
+    for part, exponent in parts:
+        value, power = scalar_constant(part), int(exponent)
+        if value is None:
+            result.powers[part] = result.powers.get(part, 0) + power
+        elif value == 0 or not math.isfinite(value) or abs(power) > _HIGHEST:
+            return None
+        else:
+            result.number *= value**power
+    result.powers = {base: n for base, n in result.powers.items() if n}
+    return result
 
 
 @dataclass
@@ -61,6 +116,8 @@ def may_hold_exponentials(node: Node, more: Collection[str] = ()) -> bool:
 
     Operations in ``more`` count as exponentials.
     """
+    if not more and not node.below & EXPONENTIAL:
+        return False
     todo = list(node.args)
     steps = 0
     while todo and steps < FACTORS:
@@ -75,9 +132,39 @@ def may_hold_exponentials(node: Node, more: Collection[str] = ()) -> bool:
 
 def as_product(node: Node) -> ExponentialProduct | None:
     """Decompose a product; None if it has too many factors, or is 0 times something, which stays in front of that."""
+    found = _parts(node)
+    return None if found is None else _product(*found)
+
+
+def product_that_meets(node: Node) -> ExponentialProduct | None:
+    """Decompose a product, but for those that hold nothing that may meet as 0 and inf."""
+    found = _parts(node)
+    return None if found is None or not _may_meet(found[1]) else _product(*found)
+
+
+def _parts(node: Node) -> tuple[int, list[tuple[Node, float]]] | None:
     sign, parts, whole = factors_of(node, steps=2 * FACTORS, enter=_is_product, look=peel)
-    if not whole:
-        return None
+    return (sign, parts) if whole else None
+
+
+def _may_meet(parts: Sequence[tuple[Node, float]]) -> bool:
+    """Tell whether two factors have exponentials, or one in another power than 1; those of most products do not."""
+    seen = 0
+    for part, power in parts:
+        if part.below & EXPONENTIAL and (part.op in SHAPES or _is_smooth(part) or _summed(part) is not None):
+            seen += 1
+            if seen > 1 or power != 1.0:
+                return True
+    return False
+
+
+@noted
+def _summed(part: Node) -> Sum | None:
+    """Return a factor as a sum of exponentials; None where it is none."""
+    return as_sum(part) if part.op in _SUMS and (part.op in SHAPES or may_hold_exponentials(part)) else None
+
+
+def _product(sign: int, parts: Sequence[tuple[Node, float]]) -> ExponentialProduct | None:
     result = ExponentialProduct(float(sign))
     closed = [pair for pair in parts if _is_smooth(pair[0])]
     for part, power in parts:
@@ -180,7 +267,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         b, c, exponent_node = part.args
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
     else:
-        found = as_sum(part) if part.op in _SUMS and (part.op in SHAPES or may_hold_exponentials(part)) else None
+        found = _summed(part)
         if found is None:
             _take_other(result, part, power)
         else:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
-from ...graph.kinds import INVERSE
+from ...graph.kinds import EVEN, INVERSE, holds
 from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
@@ -24,18 +24,23 @@ from .factors import (
     NAMES,
     ROWS,
     TABLE,
-    Monomial,
     Vanishing,
-    as_monomial,
     multiplied,
     quotient_of,
     vanishing,
 )
 from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
+from .products import Monomial, decomposed
 
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
 _VANISH = frozenset((*NAMES, "expm1", "csch", "exp_share")) - {"cos", "cosh", "exp"}
+#: Operations of scalars whose squares are factors, too.
+_OF_SQUARES = frozenset(("norm", "sqrt", "reshape"))
+#: Operations of what may have a scalar as a factor.
+_COMPOSED = LINEAR | {"multiply", "divide", "contract", "concatenate", "power", "named", "unit"}
+#: Most nodes that a factor is looked for among.
+_LONG = 48
 #: Operations that are looked through for factors.
 _INSIDE = frozenset(("multiply", "divide", "power", "negative"))
 #: Operations of terms whose sum may vanish, beside the functions of the tables.
@@ -45,6 +50,7 @@ _SUMS = frozenset(("expm1", "exp2", "subtract", "add", "sqrt", "hypot"))
 _DIVISORS = frozenset(("norm", "sqrt", "hypot", "input", "named", "slice", "gather", "contract"))
 #: Quotients that are even functions.
 _EVEN = frozenset(each.name for each in REMAINDERS if each.even)
+assert all(holds(name) & EVEN for name in _EVEN)
 #: Linear operations that may move the rows of an array.
 _MOVING = frozenset({"pad", "scatter", "reshape", "triangle", "cumsum"})
 _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
@@ -55,21 +61,19 @@ _EXPONENTIAL = frozenset(("sinh", "tanh", "exp", "csch", "bernoulli", "cosh"))
 
 def smooth_quotient(node: Node) -> Node | None:
     """Return a quotient that is 0 / 0 at 0 as a product of smooth ones; None for any other."""
-    if not _may_hold_vanishing(node):
+    whole = decomposed(node)
+    if whole is None:
         return None
-    product = as_monomial(node)
-    if product is None:
+    seen = _that_vanish(whole.powers)
+    if not seen or not _may_meet(whole.powers, seen) or not _may_hold_vanishing(node):
         return None
+    product = Monomial(whole.number, whole.powers.copy())
     found: dict[Node, tuple[Vanishing, Monomial]] = {}
-    sides = {n > 0 for n in product.powers.values()}
-    for base in product.powers:
-        if not _may_vanish(base):
-            continue
-        known = vanishing(base, len(sides) > 1)
-        known = None if known is None else _aligned(known, product.powers[base], product)
-        own = None if known is None else as_monomial(known.argument)
-        if known is not None and own is not None and own.powers:
-            found[base] = known, own
+    for base, (known, own) in seen.items():
+        aligned = _aligned(known, product.powers[base], product)
+        argument = own if aligned is known else decomposed(aligned.argument)
+        if argument is not None and argument.powers:
+            found[base] = aligned, argument
     for base, (known, own) in list(found.items()):
         for length in own.powers:
             _gather_squares(product, length)
@@ -101,24 +105,81 @@ def smooth_quotient(node: Node) -> Node | None:
     return result
 
 
+def _that_vanish(powers: dict[Node, int]) -> dict[Node, tuple[Vanishing, Monomial]]:
+    """Return the factors that vanish at 0, and how."""
+    numbers = powers.values()
+    look = _in_quotient if numbers and min(numbers) < 0 < max(numbers) else _in_product
+    seen: dict[Node, tuple[Vanishing, Monomial]] = {}
+    for base in powers:
+        found = look(base) if base.op in _VANISH or base.is_additive else None
+        if found is not None:
+            seen[base] = found
+    return seen
+
+
+def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomial]]) -> bool:
+    """Tell whether the argument of a factor that vanishes may stand on the other side of the fraction; most do not."""
+    owned: dict[Node, bool] = {}
+    for base, (known, own) in seen.items():
+        side = powers[base] * known.order
+        for factor, n in own.powers.items():
+            away = n * side < 0
+            if powers.get(factor, 0) * n * side < 0 or owned.get(factor, away) is not away:
+                return True
+            owned[factor] = away
+            if factor.op in _DIVISORS or factor.is_reshape:
+                if factor.op in _OF_SQUARES or any(_may_hold(other, factor) for other in powers if other is not factor):
+                    return True
+            elif factor.is_subtraction and any(x.is_subtraction and x.args == factor.args[::-1] for x in powers):
+                return True
+        u = peel(known.argument)
+        if u.is_additive:
+            for other, n in powers.items():
+                if other.is_additive and n * side < 0 and _proportional(u, other) is not None:
+                    return True
+    return False
+
+
+@noted
+def _in_quotient(base: Node) -> tuple[Vanishing, Monomial] | None:
+    """Return how a factor that stands beside a divisor vanishes, and its argument as a product; None where it does not.
+
+    Most factors are those of many products.
+    """
+    return _argued(vanishing(base)) if _may_vanish(base) else None
+
+
+@noted
+def _in_product(base: Node) -> tuple[Vanishing, Monomial] | None:
+    """Return the same of a factor that stands beside others alone."""
+    return _argued(vanishing(base, False)) if _may_vanish(base) else None
+
+
+def _argued(known: Vanishing | None) -> tuple[Vanishing, Monomial] | None:
+    own = None if known is None else decomposed(known.argument)
+    return None if known is None or own is None or not own.powers else (known, own)
+
+
 def _proportional(node: Node, other: Node) -> float | None:
     """Return c with node = c other, for sums whose terms may stand in another order; None where they are others."""
-    both = []
-    one = constant(1.0)
-    for each in (node, other):
-        terms, whole = terms_of(each, _TERMS, look=peel)
-        found: dict[Node, float] = {}
-        for sign, part in terms if whole else ():
-            scale, base = without_numbers(part)
-            value = scalar_constant(base)
-            key = base if value is None else one
-            found[key] = found.get(key, 0.0) + sign * scale * (1.0 if value is None else value)
-        both.append({key: value for key, value in found.items() if value})
-    ours, theirs = both
+    ours, theirs = _coefficients(node), _coefficients(other)
     if not ours or ours.keys() != theirs.keys():
         return None
     ratios = [ours[key] / theirs[key] for key in ours]
     return ratios[0] if all(math.isclose(each, ratios[0], rel_tol=4e-16) for each in ratios) else None
+
+
+@noted
+def _coefficients(node: Node) -> dict[Node, float]:
+    """Return the numbers that the terms of a sum are multiplied by; nothing of a sum of many."""
+    terms, whole = terms_of(node, _TERMS, look=peel)
+    found: dict[Node, float] = {}
+    for sign, part in terms if whole else ():
+        scale, base = without_numbers(part)
+        value = scalar_constant(base)
+        key = base if value is None else ONE
+        found[key] = found.get(key, 0.0) + sign * scale * (1.0 if value is None else value)
+    return {key: value for key, value in found.items() if value}
 
 
 def _aligned(known: Vanishing, power: int, product: Monomial) -> Vanishing:
@@ -150,6 +211,8 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
         if _is_length_of_rows(scalar):
             inside: Scalar = _RowScalar(scalar)
         elif not scalar.shape and scalar.op in _DIVISORS:
+            if not any(_may_hold(other, scalar) for other in product.powers if other not in (base, scalar)):
+                continue
             inside = Scalar(scalar)
         else:
             continue
@@ -158,6 +221,35 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
                 del product.powers[other]
                 product.take(inside.without(other), power)
                 product.take(scalar, power * inside.power(other))
+
+
+def _may_hold(node: Node, scalar: Node) -> bool:
+    """Tell whether a scalar may be a factor of a node, as far as the first terms of sums tell."""
+    if scalar.op in _OF_SQUARES:
+        return True
+    if not (node.is_additive or node.op in _COMPOSED):
+        return False
+    found = _factors_of_first_terms(node)
+    return found is None or scalar in found
+
+
+@noted
+def _factors_of_first_terms(node: Node) -> frozenset[Node] | None:
+    """Return the nodes that may be factors of a node; None where 0 or a direction, of which anything may be, is one."""
+    found: set[Node] = set()
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if part in found:
+            continue
+        found.add(part)
+        if len(found) > _LONG or part.op == "unit" or scalar_constant(part) == 0.0:
+            return None
+        if part.is_multiplicative or part.is_contraction:
+            todo += part.args
+        elif part.is_additive or part.op in _COMPOSED:
+            todo.append(part.args[0])
+    return frozenset(found)
 
 
 def _may_hold_vanishing(node: Node) -> bool:
@@ -321,7 +413,7 @@ class _RowScalar(Scalar):
 
 
 @rule("multiply divide", "norm(x, axis=1) * c(x) * cross(x / norm(x, axis=1), v), ...",
-      "c(x) * cross(x, v), for such a quotient c of the lengths of rows", "stability", below=(INVERSE,))
+      "c(x) * cross(x, v), for such a quotient c of the lengths of rows", "stability", below=(INVERSE, EVEN))
 def _lengths_of_rows_within_products(node: Node) -> Node | None:
     """Cancel lengths of rows that divide one factor and multiply an even quotient of them in another."""
     for length in _rows_left_over(node):

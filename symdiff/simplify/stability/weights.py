@@ -7,7 +7,7 @@ place: nothing overflows, and where they were all there was below, the line is g
 from __future__ import annotations
 
 from ...graph import Node, constant, elementwise, normalize, rebuild, reduce, reshape
-from ...graph.kinds import EXPONENTIAL
+from ...graph.kinds import EXPONENTIAL, LOG_SUM
 from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
@@ -144,7 +144,7 @@ def _lined_up(
 
 
 @rule("multiply contract", "exp(-logsumexp(x)) * f(exp(x)), f linear", "f(softmax(x))", "stability",
-      below=(EXPONENTIAL,))
+      below=(EXPONENTIAL, LOG_SUM))
 def _exponentials_over_their_sum(node: Node) -> Node | None:
     """Write exponentials that are multiplied with one over their sum as softmax, so that neither overflows."""
     for k, scale in enumerate(node.args):
