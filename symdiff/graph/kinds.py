@@ -16,10 +16,13 @@ from .._kernels.system.unique import assign_bits, assign_exceptions
 from .primitives import FALLIBLE, SELECTING, Declared, Placeholder
 
 __all__ = [
+    "ABSOLUTE",
     "BRANCHING",
+    "BY_ARGUMENTS",
     "CHOICE",
     "CONTRACTED",
     "DECLARED",
+    "DIRECTION",
     "EIGENVECTORS",
     "EXPANDED",
     "EXPONENTIAL",
@@ -72,6 +75,9 @@ PREDICATES = {
 #: Operations that inlining replaces by what they are made of: no stage after it meets them.
 INLINED = ("named", "stop_gradient", "custom", "spectral", "expm", "pinv")
 
+#: Functions of numbers that take longer for some arguments than for others; nodes of all others are counted together.
+BY_ARGUMENTS = frozenset(("power",))
+
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.
 WRAPPER = 1
@@ -108,6 +114,10 @@ LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 CONTRACTED = 32768
 #: Eigenvectors.
 EIGENVECTORS = 65536
+#: Absolute values.
+ABSOLUTE = 131072
+#: Directions of vectors.
+DIRECTION = 262144
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -146,6 +156,8 @@ _OPERATIONS = {
     LOGARITHM: [*LOGARITHMS],
     CONTRACTED: ["contract"],
     EIGENVECTORS: ["eigenvectors"],
+    ABSOLUTE: ["abs"],
+    DIRECTION: ["unit"],
 }
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .._kernels.programs.tape import Operations, Tape, tape_of
+from .._kernels.programs.tape import Tape
+from .._kernels.programs.views import Operations, tape_of
 from ..graph import BOOL
 from ..graph.scalars.functions import FUNCTIONS
 from .dump import Listed, program_lines
@@ -110,6 +111,16 @@ class Program(Listed):
     def tape(self) -> Tape:
         """The operations and their operands in arrays, for passes that look at all of them."""
         return self.ops.tape if isinstance(self.ops, Operations) else tape_of(OPERATIONS, self.ops, self.args)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How often there is each operation that there is."""
+        return {name: count for name, count in zip(OPERATIONS, self.tape.tally(), strict=True) if count}
+
+    @property
+    def operations(self) -> int:
+        """How many values are computed."""
+        return sum(count for name, count in self.tally.items() if name not in GIVEN)
 
     @property
     def computed(self) -> list[int]:

@@ -104,7 +104,8 @@ def _mirrored_order(node: Node) -> Node | None:
 # ---------------------------------------------------------------------------- algebra of scalars
 
 
-@rule("add", "x + 0, a + (-b), x + x, a c + b c", "x, a - b, 2 x, (a + b) c")
+@rule("add", "x + 0, a + (-b), x + x, a c + b c", "x, a - b, 2 x, (a + b) c",
+      inside="constant negative", linked=True)
 def _sum_forms(node: Node) -> Node | None:
     a, b = node.args
     if number(a) == 0.0:
@@ -125,7 +126,8 @@ def _sum_forms(node: Node) -> Node | None:
     return _common_factor(node, "add")
 
 
-@rule("subtract", "x - 0, 0 - x, a - (-b), a c - b c", "x, -x, a + b, (a - b) c")
+@rule("subtract", "x - 0, 0 - x, a - (-b), a c - b c", "x, -x, a + b, (a - b) c",
+      inside="constant negative", linked=True)
 def _difference_forms(node: Node) -> Node | None:
     a, b = node.args
     if number(b) == 0.0:
@@ -297,7 +299,12 @@ def _common_factor(node: Node, op: str) -> Node | None:
     return result
 
 
-@rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y")
+#: Operations of what may be written without operations.
+_LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
+
+
+@rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y",
+      inside=" ".join(("negative", "divide", *sorted(_LEAVES))), linked=True)
 def _product_forms(node: Node) -> Node | None:
     a, b = node.args
     c = number(a)
@@ -334,10 +341,6 @@ def _product_forms(node: Node) -> Node | None:
     if b.op in _LEAVES and is_leaf(b) and not is_leaf(a):
         return make("multiply", b, a)
     return None
-
-
-#: Operations of what may be written without operations.
-_LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
 
 
 def is_leaf(node: Node) -> bool:
@@ -387,7 +390,7 @@ def _quotient_forms(node: Node) -> Node | None:
     return None
 
 
-@rule("negative", "-(-x), -(a - b), -(2 x)", "x, b - a, -2 x")
+@rule("negative", "-(-x), -(a - b), -(2 x)", "x, b - a, -2 x", inside="negative subtract", linked=True)
 def _negative_forms(node: Node) -> Node | None:
     (x,) = node.args
     if x.is_negation:

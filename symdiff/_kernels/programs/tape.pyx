@@ -6,28 +6,23 @@ few of them are Python over ``code`` and ``operand``, which compiled passes call
 """
 
 from cpython cimport array
-from cpython.bytearray cimport PyByteArray_AS_STRING
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from array import array as _array
-from collections.abc import Sequence
 
 cdef array.array _ints = _array("i")
-#: Operands of one operation at most; a program's own have far fewer.
-cdef enum:
-    SEVERAL = 16
 
 
-cdef inline uint64_t _hash(int code, const int32_t *args, Py_ssize_t arity) noexcept:
+cdef inline uint32_t _hash(int code, const int32_t *args, Py_ssize_t arity) noexcept:
     cdef uint64_t h = 0x9E3779B97F4A7C15ULL * <uint64_t>(code + 1)
     cdef Py_ssize_t k
     for k in range(arity):
         h = (h ^ <uint64_t>args[k]) * 0xD6E8FEB86659FD93ULL
         h ^= h >> 32
-    return h
+    return <uint32_t>h
 
 
 cdef class Tape:
@@ -89,19 +84,18 @@ cdef class Tape:
 
     cdef int _widen(self) except -1:
         """Copy the table of values into one of twice as many slots."""
-        cdef Py_ssize_t size = 2 * self.slots if self.slots else 128, i, v
-        cdef int32_t *new = <int32_t *>PyMem_Malloc(size * sizeof(int32_t))
-        cdef uint64_t at
+        cdef Py_ssize_t size = 2 * self.slots if self.slots else 128, i
+        cdef Slot *new = <Slot *>PyMem_Malloc(size * sizeof(Slot))
+        cdef uint32_t at
         if new == NULL:
             raise MemoryError
-        memset(new, 0xFF, size * sizeof(int32_t))
+        memset(new, 0xFF, size * sizeof(Slot))
         for i in range(self.slots):
-            v = self.table[i]
-            if v >= 0:
-                at = _hash(self.codes[v], self.operands + self.starts[v], self.starts[v + 1] - self.starts[v])
-                while new[at & (size - 1)] >= 0:
+            if self.table[i].value >= 0:
+                at = self.table[i].hash
+                while new[at & (size - 1)].value >= 0:
                     at += 1
-                new[at & (size - 1)] = <int32_t>v
+                new[at & (size - 1)] = self.table[i]
         PyMem_Free(self.table)
         self.table, self.slots = new, size
         return 0
@@ -120,19 +114,20 @@ cdef class Tape:
         self.count = v + 1
         return 0
 
-    cdef Py_ssize_t _find(self, int code, const int32_t *args, Py_ssize_t arity) noexcept:
+    cdef Py_ssize_t _find(self, uint32_t hash, int code, const int32_t *args, Py_ssize_t arity) noexcept:
         """Return the value of an operation, -1 where there is none."""
-        cdef uint64_t at
+        cdef uint32_t at = hash
         cdef Py_ssize_t v, k
         cdef const int32_t *own
+        cdef Slot slot
         if self.slots == 0:
             return -1
-        at = _hash(code, args, arity)
         while True:
-            v = self.table[at & (self.slots - 1)]
+            slot = self.table[at & (self.slots - 1)]
+            v = slot.value
             if v < 0:
                 return -1
-            if self.codes[v] == code and self.starts[v + 1] - self.starts[v] == arity:
+            if slot.hash == hash and self.codes[v] == code and self.starts[v + 1] - self.starts[v] == arity:
                 own = self.operands + self.starts[v]
                 for k in range(arity):
                     if own[k] != args[k]:
@@ -143,22 +138,23 @@ cdef class Tape:
 
     cdef Py_ssize_t _value(self, int code, const int32_t *args, Py_ssize_t arity) except -1:
         """Return the value of an operation, a new one where there is none."""
-        cdef Py_ssize_t v = self._find(code, args, arity), k
-        cdef uint64_t at
+        cdef uint32_t hash = _hash(code, args, arity), at = hash
+        cdef Py_ssize_t v = self._find(hash, code, args, arity), k
         if v >= 0:
             return v
+        if self.closed:
+            raise ValueError("an operation for a tape that is closed")
         if code != LOAD:
             for k in range(arity):
                 if args[k] < 0 or args[k] >= self.count:
                     raise ValueError(f"an operand {args[k]} of value {self.count}; expected an earlier value")
-        if 2 * (self.held + 1) > self.slots:
+        if 4 * (self.held + 1) > 3 * self.slots:
             self._widen()
         v = self.count
         self._append(code, args, arity)
-        at = _hash(code, args, arity)
-        while self.table[at & (self.slots - 1)] >= 0:
+        while self.table[at & (self.slots - 1)].value >= 0:
             at += 1
-        self.table[at & (self.slots - 1)] = <int32_t>v
+        self.table[at & (self.slots - 1)] = Slot(hash, <int32_t>v)
         self.held += 1
         return v
 
@@ -195,17 +191,23 @@ cdef class Tape:
     cpdef Py_ssize_t known(self, int code, tuple args) except? -1:
         """Return the value of an operation, -1 where there is none."""
         cdef int32_t[SEVERAL] own
-        return self._find(code, own, _numbers(args, own))
+        cdef Py_ssize_t arity = numbers_of(args, own)
+        return self._find(_hash(code, own, arity), code, own, arity)
 
     cpdef Py_ssize_t value(self, int code, tuple args) except -1:
         """Return the value of an operation."""
         cdef int32_t[SEVERAL] own
-        return self._value(code, own, _numbers(args, own))
+        return self._value(code, own, numbers_of(args, own))
 
     cpdef Py_ssize_t const(self) except -1:
         """Add a number; which numbers are there already, and which it is, its owner knows."""
         self._append(CONST, NULL, 0)
         return self.count - 1
+
+    def close(self):
+        """Give up what equal operations are found by, which takes most of the memory; operations are added no more."""
+        PyMem_Free(self.table)
+        self.table, self.slots, self.closed = NULL, 0, True
 
     # ---------------------------------------------------------------------------- all values
 
@@ -266,99 +268,6 @@ cdef class Tape:
             PyMem_Free(stack)
         return new, found
 
-    def count_uses(self, array.array roots, bytes sums):
-        """Count how often each value is read by what some values need.
-
-        Parameters
-        ----------
-        roots : array of int
-            Values that are read besides, each once.
-        sums : bytes
-            For each operation whether it is a sum.
-
-        Returns
-        -------
-        uses : array of int
-        inside : bytearray
-            Whether the only use of a value is in a sum.
-        """
-        cdef array.array found = array.clone(_ints, self.count, True)
-        cdef int32_t *uses = <int32_t *>found.data.as_ints
-        cdef inside = bytearray(self.count)
-        cdef uint8_t *within = <uint8_t *>PyByteArray_AS_STRING(inside)
-        cdef const uint8_t *is_sum = <const uint8_t *>PyBytes_AS_STRING(sums)
-        cdef Py_ssize_t v, k
-        cdef int32_t a
-        if len(sums) != len(self.names):
-            raise ValueError(f"{len(sums)} kinds of {len(self.names)} operations")
-        for k in range(len(roots)):
-            a = <int32_t>roots.data.as_ints[k]
-            if not 0 <= a < self.count:
-                raise IndexError(f"value {a} of {self.count}")
-            uses[a] += 1
-        for v in range(self.count - 1, -1, -1):
-            if uses[v] and self.codes[v] != LOAD:
-                for k in range(self.starts[v], self.starts[v + 1]):
-                    a = self.operands[k]
-                    uses[a] += 1
-                    within[a] = is_sum[self.codes[v]] and uses[a] == 1
-        return found, inside
-
-    def sums_of_products(self, array.array uses, inside, bytes kinds):
-        """Return the sums that are no terms of another sum and that may have two products among their terms.
-
-        Parameters
-        ----------
-        uses, inside
-            As :meth:`count_uses` gives them.
-        kinds : bytes
-            For each operation 1 if it is a product, 2 if it is a negation, 3 if it is a sum, else 0.
-        """
-        cdef const int32_t *used = <const int32_t *>uses.data.as_ints
-        cdef const uint8_t *within = <const uint8_t *>PyByteArray_AS_STRING(inside)
-        cdef const uint8_t *kind = <const uint8_t *>PyBytes_AS_STRING(kinds)
-        cdef Py_ssize_t v, k, terms
-        cdef list found = []
-        if len(kinds) != len(self.names) or len(uses) > self.count or len(inside) != len(uses):
-            raise ValueError("counts of another tape")
-        for v in range(len(uses)):
-            if used[v] and kind[self.codes[v]] == 3 and not within[v]:
-                terms = 0
-                for k in range(self.starts[v], self.starts[v + 1]):
-                    if used[self.operands[k]] == 1:
-                        terms += min(kind[self.codes[self.operands[k]]], 2)
-                if terms > 1:
-                    found.append(v)
-        return found
-
-    def renumber(self, Py_ssize_t first, Py_ssize_t last, array.array uses, array.array new):
-        """Make values again whose operands have new numbers, from ``first`` to before ``last``.
-
-        Parameters
-        ----------
-        first, last : int
-        uses : array of int
-            Values that are not used are left out.
-        new : array of int
-            Receives the new number of each value.
-        """
-        cdef const int32_t *used = <const int32_t *>uses.data.as_ints
-        cdef int32_t *number = <int32_t *>new.data.as_ints
-        cdef int32_t[SEVERAL] own
-        cdef Py_ssize_t v, k, arity
-        cdef bint moved
-        if not 0 <= first <= last <= min(len(uses), len(new)) <= self.count:
-            raise ValueError("counts of another tape")
-        for v in range(first, last):
-            if used[v] and self.codes[v] > CONST:
-                moved, arity = False, self.starts[v + 1] - self.starts[v]
-                for k in range(arity):
-                    own[k] = self.operands[self.starts[v] + k]
-                    if number[own[k]] != own[k]:
-                        own[k], moved = number[own[k]], True
-                if moved:
-                    number[v] = <int32_t>self._value(self.codes[v], own, arity)
-
     def tally(self):
         """Return how often there is each operation."""
         cdef int64_t[256] found
@@ -383,7 +292,7 @@ cdef int32_t *_longer(int32_t *stack, Py_ssize_t most) except NULL:
     return new
 
 
-cdef Py_ssize_t _numbers(tuple args, int32_t *own) except -1:
+cdef Py_ssize_t numbers_of(tuple args, int32_t *own) except -1:
     """Write operands to an array, and return how many there are."""
     cdef Py_ssize_t k, arity = len(args)
     if arity > SEVERAL:
@@ -391,139 +300,3 @@ cdef Py_ssize_t _numbers(tuple args, int32_t *own) except -1:
     for k in range(arity):
         own[k] = args[k]
     return arity
-
-
-def tape_of(tuple names, ops, args):
-    """Return the tape of operations given as sequences."""
-    cdef Tape tape = Tape(names)
-    cdef dict numbers = {name: k for k, name in enumerate(names)}
-    cdef int32_t[SEVERAL] own
-    cdef Py_ssize_t k, arity
-    cdef int code
-    for op, some in zip(ops, args, strict=True):
-        code = numbers[op]
-        arity = _numbers(tuple(some), own)
-        if code != LOAD:
-            for k in range(arity):
-                if not 0 <= own[k] < tape.count:
-                    raise ValueError(f"an operand {own[k]} of value {tape.count}; expected an earlier value")
-        tape._append(code, own, arity)
-    return tape
-
-
-def unpacked(tuple names, bytes codes, bytes operands, counts):
-    """Return the tape that :meth:`Tape.packed` wrote.
-
-    Parameters
-    ----------
-    names : tuple of str
-    codes, operands : bytes
-    counts : sequence of int
-        For each operation how many operands it has.
-
-    Raises
-    ------
-    ValueError
-        If they are not those of a tape.
-    """
-    cdef Tape tape = Tape(names)
-    cdef Py_ssize_t v, k, used = 0, count = len(codes), length = len(operands) // sizeof(int32_t)
-    cdef const uint8_t *code = <const uint8_t *>PyBytes_AS_STRING(codes)
-    cdef const char *numbers = PyBytes_AS_STRING(operands)
-    cdef int32_t[SEVERAL] own
-    cdef int[256] arity
-    if len(counts) != len(names):
-        raise ValueError(f"{len(counts)} counts of {len(names)} operations")
-    for k in range(len(names)):
-        arity[k] = counts[k]
-        if not 0 <= arity[k] <= SEVERAL:
-            raise ValueError(f"an operation of {arity[k]} operands")
-    for v in range(count):
-        if code[v] >= len(names) or used + arity[code[v]] > length:
-            raise ValueError(f"value {v} is no operation")
-        memcpy(own, numbers + used * sizeof(int32_t), arity[code[v]] * sizeof(int32_t))
-        if code[v] != LOAD:
-            for k in range(arity[code[v]]):
-                if not 0 <= own[k] < v:
-                    raise ValueError(f"an operand {own[k]} of value {v}; expected an earlier value")
-        tape._append(code[v], own, arity[code[v]])
-        used += arity[code[v]]
-    if used != length or len(operands) % sizeof(int32_t):
-        raise ValueError(f"{length} operands; expected {used}")
-    return tape
-
-
-# ---------------------------------------------------------------------------- as sequences
-
-
-cdef class _View:
-    """A sequence that reads a tape."""
-
-    cdef readonly Tape tape
-
-    def __cinit__(self, Tape tape not None):
-        self.tape = tape
-
-    cdef object _item(self, Py_ssize_t v):
-        raise NotImplementedError
-
-    def __len__(self):
-        return self.tape.count
-
-    def __getitem__(self, at):
-        cdef Py_ssize_t v
-        if isinstance(at, slice):
-            return tuple([self._item(v) for v in range(*at.indices(self.tape.count))])
-        v = at
-        if v < 0:
-            v += self.tape.count
-        if not 0 <= v < self.tape.count:
-            raise IndexError(f"value {at} of {self.tape.count}")
-        return self._item(v)
-
-    def __iter__(self):
-        cdef Py_ssize_t v
-        for v in range(self.tape.count):
-            yield self._item(v)
-
-    def __contains__(self, one):
-        return one in tuple(self)
-
-    def __eq__(self, other):
-        if not isinstance(other, (_View, tuple, list)):
-            return NotImplemented
-        return len(self) == len(other) and tuple(self) == tuple(other)
-
-    __hash__ = None
-
-    def __repr__(self):
-        return repr(tuple(self))
-
-    def __reduce__(self):
-        return tuple, (tuple(self),)
-
-    def index(self, one):
-        """Return where something is for the first time."""
-        return tuple(self).index(one)
-
-    def count(self, one):
-        """Return how often something is there."""
-        return tuple(self).count(one)
-
-
-cdef class Operations(_View):
-    """The names of the operations of a tape."""
-
-    cdef object _item(self, Py_ssize_t v):
-        return self.tape.names[self.tape.codes[v]]
-
-
-cdef class Operands(_View):
-    """The operands of the operations of a tape."""
-
-    cdef object _item(self, Py_ssize_t v):
-        return self.tape.args(v)
-
-
-Sequence.register(Operations)
-Sequence.register(Operands)
