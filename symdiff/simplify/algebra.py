@@ -8,7 +8,17 @@ from collections.abc import Callable
 import numpy as np
 
 from ..graph import BOOL, Node, constant, elementwise, number
-from ..graph.scalars.arithmetic import PRODUCTS, factors_of, has_one_more, powers_of, product_of, scaled, terms_of
+from ..graph.scalars.arithmetic import (
+    LEAVES,
+    PRODUCTS,
+    factors_of,
+    has_one_more,
+    is_leaf,
+    powers_of,
+    product_of,
+    scaled,
+    terms_of,
+)
 from ..ground.gc_pause import noted
 from .rewriter import make, rule, spread
 
@@ -100,9 +110,6 @@ def _mirrored_order(node: Node) -> Node | None:
         return None
     found = make(node.op, constant(-n), x)
     return make("negative", found) if node.op in ("jv", "yv") and n % 2.0 == 1.0 else found
-
-
-# ---------------------------------------------------------------------------- algebra of scalars
 
 
 @rule("add", "x + 0, a + (-b), x + x, a c + b c", "x, a - b, 2 x, (a + b) c",
@@ -312,12 +319,8 @@ def _common_factor(node: Node, op: str) -> Node | None:
     return result
 
 
-#: Operations of what may be written without operations.
-_LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
-
-
 @rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y",
-      inside=" ".join(("negative", "divide", *sorted(_LEAVES))), linked=True)
+      inside=" ".join(("negative", "divide", *sorted(LEAVES))), linked=True)
 def _product_forms(node: Node) -> Node | None:
     a, b = node.args
     c = number(a)
@@ -351,16 +354,9 @@ def _product_forms(node: Node) -> Node | None:
             return make("multiply", x.args[0], make("multiply", *((rest, y) if x is a else (y, rest))))
         if x.is_division and number(x.args[0]) is not None:
             return make("divide", make("multiply", x.args[0], y), x.args[1])
-    if b.op in _LEAVES and is_leaf(b) and not is_leaf(a):
+    if b.op in LEAVES and is_leaf(b) and not is_leaf(a):
         return make("multiply", b, a)
     return None
-
-
-def is_leaf(node: Node) -> bool:
-    """Tell whether a node is written without operations: it comes first in a product."""
-    while node.op in ("slice", "reshape") or (node.is_contraction and len(node.args) == 1):
-        node = node.args[0]
-    return not node.args or node.is_named
 
 
 @rule("multiply", "x y x", "x**2 y", "reading")

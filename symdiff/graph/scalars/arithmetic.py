@@ -284,3 +284,14 @@ def product_of(a: float, b: float) -> float:
         return math.copysign(float(whole), a * b)
     p, q = fraction_of(a), fraction_of(b)
     return a * b if p is None or q is None or not p or not q else float(p * q)
+
+
+#: Operations of what may be written without operations.
+LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
+
+
+def is_leaf(node: Node) -> bool:
+    """Tell whether a node is written without operations: it comes first in a product."""
+    while node.op in ("slice", "reshape") or (node.is_contraction and len(node.args) == 1):
+        node = node.args[0]
+    return not node.args or node.is_named
