@@ -47,18 +47,27 @@ kernels = [
     )
     for name, headers in {
         "unit": ["arrays", "batch"],
-        "call": ["arrays", "batch", "system"],
-        "interpreter": ["machine", "functions", "system"],
-        "loader": ["system"],
-        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system"],
+        "call": ["arrays", "batch", "system", "system/sets"],
+        "interpreter": ["machine", "functions", "system", "system/sets"],
+        "system.loader": ["system"],
+        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system", "system/sets"],
         "plan.executor": [
-            "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system",
+            "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system", "system/sets",
         ],
-        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system"],
+        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system", "system/sets"],
         "functions.special": ["functions"],
-        "matrix.batches": ["matrix", "machine", "functions", "system"],
+        "matrix.batches": ["matrix", "machine", "functions", "system", "system/sets"],
+        "programs.tape": [],
+        "programs.sums": [],
+        "programs.views": [],
+        "programs.bytecode.steps": [],
+        "programs.bytecode.selection": [],
+        "programs.bytecode.schedule": [],
+        "programs.bytecode.registers": [],
+        "programs.bytecode.words": [],
         "system.scopes": [],
-        "system.unique": [],
+        "system.unique": ["system"],
+        "system.tabulate": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
 ]
@@ -82,7 +91,6 @@ passes = [
                 "simplify.rewriter",
                 "lowering.arrays",
                 "lowering.contraction",
-                "codegen.bytecode.assemble",
             ),
         ),
         (
@@ -103,9 +111,6 @@ passes = [
                 "lowering.builder",
                 "lowering.factorize",
                 "lowering.unroll",
-                "codegen.bytecode.select",
-                "codegen.bytecode.prefetch",
-                "codegen.bytecode.registers",
             ),
         ),
     )
@@ -168,8 +173,8 @@ setup(
             passes,
             build_dir="build/passes",
             nthreads=processes,
-            # annotations are for the type checker: Python's own meaning, and nothing else
-            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True},
+            # annotations are for the type checker: Python's own meaning, and nothing else; None has no fields
+            compiler_directives={"language_level": 3, "annotation_typing": False, "binding": True, "nonecheck": True},
         ),
     ],
 )

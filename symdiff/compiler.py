@@ -30,7 +30,7 @@ from .frontend.formula import merge_shapes, order_inputs, order_names, read_form
 from .frontend.numpy.operands import find_spans
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
-from .graph import INT, Node, flatten, postorder, unflatten
+from .graph import INT, Node, flatten, postorder, survey, surveyed, unflatten
 from .graph.dump import listing
 from .graph.size_equations import check_told
 from .graph.sizes import Shape, Span
@@ -222,7 +222,7 @@ def compile(
         return Problem(arguments, outputs, structure, options, backend, formats)
 
     is_sparse = sparse is not None or triangle is not None
-    with traced("compile", formula), reported(verbose, STAGES):
+    with traced("compile", formula), reported(verbose, STAGES), surveyed():
         begin("read")
         start, before, known = time.perf_counter(), balance(), (reduce, batch_axis, accuracy, backend)
         record = None if is_sparse else find_text(formula, given, inputs, batch, known)
@@ -268,7 +268,7 @@ def run_pipeline(
     rewrites = list(join(output.provenance for output in outputs).facts.rewrites)
     begin("simplify")
     nodes = settle(graph, rewrites)
-    count = len(postorder(nodes))
+    count = survey(nodes).length
     note(f"{count} nodes")
     seconds = time.perf_counter() - start
     hessians, spans = hessians_of(outputs), find_spans(outputs)

@@ -262,7 +262,6 @@ SHARED = {
     "kernels": "the kernels of matrices, for each instruction set",
     "kinks": "where a formula is not smooth",
     "layout": "where things stand: values in memory, terms in a line",
-    "loader": "the loader of libraries",
     "matrices": "functions of small matrices",
     "moves": "elements that are moved",
     "names": "names of users",

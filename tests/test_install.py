@@ -123,7 +123,8 @@ def test_without_a_compiler_one_sentence_says_what_to_install(sources: Path, env
 
 
 def test_what_the_compiler_refuses_is_told_in_its_own_words(sources: Path) -> None:
-    (sources / "symdiff" / "_kernels" / "loader.pyx").write_text('cdef extern from "loader.h":\n    int what\nwhat\n')
+    broken = sources / "symdiff" / "_kernels" / "system" / "loader.pyx"
+    broken.write_text('cdef extern from "loader.h":\n    int what\nwhat\n')
     (sources / "symdiff" / "_kernels" / "loader.h").write_text("#error this is broken\n")
     run = build(sources)
     assert run.returncode != 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import subprocess
 import sys
@@ -333,7 +334,8 @@ def test_programs_come_back() -> None:
     assert len(found) > 3
     for program in found:
         again = encoding.read(encoding.write(program))
-        assert repr(vars(again)) == repr(vars(program))
+        for field in dataclasses.fields(program):
+            assert repr(getattr(again, field.name)) == repr(getattr(program, field.name))
         again.validate()
 
 

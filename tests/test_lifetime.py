@@ -21,7 +21,7 @@ import pytest
 from test_build import program
 
 import symdiff as sd
-from symdiff._kernels.loader import loaded
+from symdiff._kernels.system.loader import loaded
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import CSource
 from symdiff.runtime.runners import BACKENDS

@@ -14,7 +14,7 @@ from test_build import program
 from test_lifetime import UNLOADS, _alone, compiled, now, script, until  # noqa: F401
 
 import symdiff as sd
-from symdiff._kernels.loader import loaded
+from symdiff._kernels.system.loader import loaded
 from symdiff.codegen.c.emit import CSource
 from symdiff.errors import BuildError
 from symdiff.runtime.runners import cython as extension

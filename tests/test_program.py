@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,14 @@ def test_a_program_knows_what_it_reads_and_computes() -> None:
     program = example()
     assert [program.ops[i] for i in program.computed] == ["multiply", "less", "where"]
     assert program.read == {0, 1}
+
+
+def test_a_program_whose_tape_was_read_is_pickled() -> None:
+    program = example()
+    assert program.tape.count == len(program.ops)
+    again = pickle.loads(pickle.dumps(program))
+    assert again == program
+    assert again.tape.packed() == program.tape.packed()
 
 
 def test_a_check_of_zero_raises() -> None:

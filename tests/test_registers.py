@@ -1,12 +1,35 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Sequence
 
-from symdiff.codegen.bytecode.registers import REGISTERS, Allocation, allocate_registers
-from symdiff.codegen.bytecode.select import ACCUMULATOR, Instruction
+from symdiff._kernels.programs.bytecode.registers import NAMES as REGISTERS
+from symdiff._kernels.programs.bytecode.registers import Allocation, allocate_registers
+from symdiff._kernels.programs.bytecode.steps import Steps
+from symdiff.codegen.bytecode.select import ABLE, ACCUMULATOR, empty_steps
+from symdiff.lowering.program import OPERATIONS
+
+Rows = Sequence[tuple[str, int, tuple[int, ...]]]
 
 
-def verify(steps: list[Instruction], found: Allocation, barriers: list[float]) -> None:
+def steps_of(rows: Rows, numbers: Collection[int] = ()) -> Steps:
+    steps = empty_steps(OPERATIONS)
+    for row in rows:
+        steps.add(*row, numbers)
+    return steps
+
+
+def allocate(
+    rows: Rows,
+    registers: int,
+    kept: Collection[int] = (),
+    barriers: Sequence[float] = (),
+    numbers: Collection[int] = (),
+) -> Allocation:
+    return allocate_registers(steps_of(rows, numbers), registers, kept, ABLE, barriers)
+
+
+def verify(steps: Steps, found: Allocation, barriers: list[float]) -> None:
     """Run the steps' moves, and check that each register holds what is read in it."""
     lost = sorted(barriers)
     registers: dict[str, int] = {}
@@ -29,54 +52,57 @@ def verify(steps: list[Instruction], found: Allocation, barriers: list[float]) -
 
 def test_a_value_wanted_soon_needs_no_memory() -> None:
     steps = [
-        Instruction("multiply", 10, (0, 1)),
-        Instruction("multiply", 11, (2, 3)),
-        Instruction("divide", 12, (ACCUMULATOR, 10)),
+        ("multiply", 10, (0, 1)),
+        ("multiply", 11, (2, 3)),
+        ("divide", 12, (ACCUMULATOR, 10)),
     ]
-    found = allocate_registers(steps, 2, set(), set(), [])
+    found = allocate(steps, 2)
     assert found.puts == {0: ["b"]}
     assert found.reads[2, 10] == "b"
 
 
 def test_what_is_needed_in_memory_is_not_worth_a_register_for_one_cheap_read() -> None:
     steps = [
-        Instruction("multiply", 10, (0, 1)),
-        Instruction("multiply", 11, (2, 3)),
-        Instruction("divide", 12, (ACCUMULATOR, 10)),
+        ("multiply", 10, (0, 1)),
+        ("multiply", 11, (2, 3)),
+        ("divide", 12, (ACCUMULATOR, 10)),
     ]
-    assert not allocate_registers(steps, 2, {10}, set(), []).reads
+    assert not allocate(steps, 2, {10}).reads
 
 
 def test_without_registers_nothing_stays() -> None:
     steps = [
-        Instruction("multiply", 10, (0, 1)),
-        Instruction("multiply", 11, (2, 3)),
-        Instruction("divide", 12, (ACCUMULATOR, 10)),
+        ("multiply", 10, (0, 1)),
+        ("multiply", 11, (2, 3)),
+        ("divide", 12, (ACCUMULATOR, 10)),
     ]
-    assert allocate_registers(steps, 0, set(), set(), []) == Allocation()
+    found = allocate(steps, 0)
+    assert not found.reads
+    assert not found.puts
+    assert not found.loads
 
 
 def test_nothing_stays_over_a_barrier_nor_is_read_by_what_cannot() -> None:
     steps = [
-        Instruction("multiply", 10, (0, 1)),
-        Instruction("multiply", 11, (2, 3)),
-        Instruction("divide", 12, (ACCUMULATOR, 10)),
+        ("multiply", 10, (0, 1)),
+        ("multiply", 11, (2, 3)),
+        ("divide", 12, (ACCUMULATOR, 10)),
     ]
-    assert not allocate_registers(steps, 2, set(), set(), [0.9]).reads
-    steps[2] = Instruction("minimum", 12, (ACCUMULATOR, 10))
-    assert not allocate_registers(steps, 2, set(), set(), []).reads
+    assert not allocate(steps, 2, barriers=[0.9]).reads
+    steps[2] = ("minimum", 12, (ACCUMULATOR, 10))
+    assert not allocate(steps, 2).reads
 
 
 def test_numbers_stay_where_they_are() -> None:
-    steps = [Instruction("multiply", 10 + t, (0, 1)) for t in range(5)]
-    found = allocate_registers(steps, 2, set(), {0}, [])
+    steps = [("multiply", 10 + t, (0, 1)) for t in range(5)]
+    found = allocate(steps, 2, numbers={0})
     assert {v for _, v in found.reads} <= {1}
 
 
 def test_registers_hold_what_is_read_there() -> None:
     source = random.Random(0)
     for length in (5, 40, 300, 1500):
-        steps: list[Instruction] = []
+        steps: list[tuple[str, int, tuple[int, ...]]] = []
         for t in range(length):
             recent = [source.randrange(max(0, t - 20), t + 5) for _ in range(3)]
             name = source.choice(("add", "multiply", "divide", "add_multiply", "minimum", "sqrt"))
@@ -87,10 +113,10 @@ def test_registers_hold_what_is_read_there() -> None:
             else:
                 args = (recent[0], recent[1])
                 name = "add" if name == "add_multiply" else name
-            steps.append(Instruction(name, t + 5, args))
+            steps.append((name, t + 5, args))
         barriers = sorted({source.randrange(length) - source.choice((0.6, 0.1, -0.1)) for _ in range(length // 20)})
         kept = {source.randrange(length) for _ in range(length // 5)}
-        found = allocate_registers(steps, 2, kept, set(), barriers)
+        found = allocate(steps, 2, kept, barriers)
         assert {*found.reads.values()} <= {*REGISTERS}
         assert found.reads
-        verify(steps, found, barriers)
+        verify(found.steps, found, barriers)

@@ -11,8 +11,9 @@ Invariants
     * Text that generated code shares (``functions/``) is there once.
 Files
     system           instruction sets, and which the processor has; Python's protocol for calls without a tuple; the
-                     system's loader; ``unique.pyx``, objects of which there is one for each description: nodes, and
-                     walks over them; ``scopes.pyx``, blocks that are undone wherever an interrupt comes
+                     system's loader, and libraries as objects; ``unique.pyx``, objects of which there is one for each
+                     description: nodes, and walks over them; ``scopes.pyx``, blocks that are undone wherever an
+                     interrupt comes
     batch            what runs a unit over samples: tiles, threads, sums
     arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;
                      results and their memory
@@ -23,7 +24,7 @@ Files
     matrix           products; factorizations of batches of matrices, and what is made of them
     machine          the machine of the interpreter, for every instruction set
     interpreter.pyx  bytecode made ready to run
-    loader.pyx       libraries as objects
+    programs         scalar programs in C arrays, for passes over all of their operations
     plan             the executor of plans
 Add
     a function that C lacks: ``functions/special.h``; a folder of headers: also to its module's list in ``setup.py``

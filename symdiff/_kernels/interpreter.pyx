@@ -3,8 +3,10 @@
 What runs is C (``machine/interpreter.h``); it is called as generated kernels are, by ``unit.pyx``.
 """
 
+from cpython cimport array
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 cdef extern from "machine/interpreter.h":
     enum: SD_VECTORS
@@ -60,7 +62,7 @@ cdef class Machine:
     single : bool
         Whether numbers are float32.
     code : sequence of int
-        Instructions and their operands.
+        Instructions and their operands; an array of "i" is copied as it is.
     numbers, vectors : sequence of float
         Constants; each of the former becomes a tile, each of the latter one vector.
     rows : sequence of float
@@ -135,8 +137,12 @@ cdef const int32_t *words(char **next, numbers) except NULL:
     """Write ``numbers`` where ``next`` points, and move it behind them."""
     cdef int32_t *begin = <int32_t *>next[0]
     cdef int32_t *at = begin
-    for number in numbers:
-        at[0] = number
-        at += 1
+    if isinstance(numbers, array.array) and (<array.array>numbers).ob_descr.typecode == b"i":
+        memcpy(begin, (<array.array>numbers).data.as_ints, len(numbers) * sizeof(int32_t))
+        at += len(numbers)
+    else:
+        for number in numbers:
+            at[0] = number
+            at += 1
     next[0] = <char *>at
     return begin

@@ -7,12 +7,13 @@ does not wait for a call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from ..graph import Node, described, number, postorder
+from ..graph import Node, number, postorder, survey
 from ..graph.deltas.contraction_order import cheapest_step, multiplications, volume
+from ..graph.kinds import BY_ARGUMENTS
 from ..graph.primitives import BY_POSITION, DELTAS, Cost, costing
 from ..graph.scalars.arithmetic import ARITHMETIC
 from ..graph.scalars.functions import FUNCTIONS
@@ -34,7 +35,7 @@ _HIGHEST = 64
 _CHEAP = frozenset({"where", "to_real", "abs", "sign", "maximum", "minimum"})
 #: Operations of numbers of which each counts as an addition, and all that count alike whatever their arguments are.
 _SIMPLE = (ARITHMETIC | _CHEAP) - {"divide"}
-_OF_NUMBERS = frozenset(FUNCTIONS) - {"power"}
+_OF_NUMBERS = frozenset(FUNCTIONS) - BY_ARGUMENTS
 _FREE, _SEEDS, _MOVES, _VIEWS, _CUBIC = map(costing, (Cost.FREE, Cost.STRUCTURE, Cost.MOVE, Cost.VIEW, Cost.CUBIC))
 
 
@@ -58,7 +59,7 @@ _Product: TypeAlias = "Callable[[Node, dict[Node, float], dict[Node, float]], tu
 
 def cost(roots: Sequence[Node]) -> float:
     """Return the estimated number of scalar operations below ``roots``, in additions."""
-    return _total(roots, TRANSCENDENTAL, _contraction)
+    return _total(postorder(roots), TRANSCENDENTAL, _contraction)
 
 
 def operations(roots: Sequence[Node]) -> float:
@@ -67,7 +68,9 @@ def operations(roots: Sequence[Node]) -> float:
     Products of several factors are multiplied two at a time, as a program does it, and what is taken at a position that
     a call brings is chosen among all elements of the axis.
     """
-    return _total(roots, 1.0, _planned) + sum(_choices(node) for node in described(roots) if node.op in BY_POSITION)
+    apart, alike = survey(roots)
+    total = _total(apart, 1.0, _planned) + (1.0 + _NODE) * sum(alike.values())
+    return total + sum(_choices(node) for node in apart if node.op in BY_POSITION)
 
 
 def _choices(node: Node) -> float:
@@ -83,11 +86,11 @@ class _Counts(dict[Node, float]):
         return 1.0
 
 
-def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
+def _total(order: Iterable[Node], function: float, product: _Product) -> float:
     total = 0.0
     #: How many elements a node has, and how many may be other than zero.
     sizes, filled = _Counts(), _Counts()
-    for node in postorder(roots):
+    for node in order:
         op = node.op
         if op in _OF_NUMBERS and not node.shape:  # so are its arguments
             total += (1.0 if op in _SIMPLE else function) + _NODE
@@ -127,7 +130,7 @@ def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
         elif op in _CUBIC:
             own = float(_number(node.args[0].shape[-1])) ** 3 + size
         elif node.is_recurrence:
-            own = _total(node.payload.body.results, function, product) * _number(node.payload.length) + size
+            own = _total(postorder(node.payload.body.results), function, product) * _number(node.payload.length) + size
         else:
             own = function * max(size, *[sizes[a] for a in node.args])
         filled[node] = full
@@ -137,9 +140,12 @@ def _total(roots: Sequence[Node], function: float, product: _Product) -> float:
 
 def array_time(roots: Sequence[Node]) -> float:
     """Return the estimated nanoseconds that array operations take, one NumPy call for each node below ``roots``."""
+    apart, alike = survey(roots)
     total = 0.0
-    filled: dict[Node, float] = {}
-    for node in postorder(roots):
+    for op, count in alike.items():
+        total += count * (_ARRAY_CALL + _ELEMENT * (1 if op in ARITHMETIC or op in _CHEAP else TRANSCENDENTAL))
+    filled = _Counts()
+    for node in apart:
         op = node.op
         size = filled[node] = _elements(node)
         if op in _FREE or op in _SEEDS:

@@ -32,7 +32,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,16 +45,15 @@ from ..graph.sizes import Dim, Shape
 from .linear import LinearProduct
 
 
-class Masked(NamedTuple):
+class Masked:
     """A tangent or cotangent that counts only where ``mask`` holds (everywhere if None).
 
     The mask broadcasts to the axes behind the seed's. What is ``settled`` is zero outside it already: the mask
-    is there for what it will be multiplied by.
+    is there for what it will be multiplied by. It does not change.
     """
 
-    value: Node
-    mask: Node | None
-    settled: bool = False
+    def __init__(self, value: Node, mask: Node | None, settled: bool = False) -> None:
+        self.value, self.mask, self.settled = value, mask, settled
 
     def settle(self) -> Node:
         """Return the plain array, with a strong zero outside the mask."""
@@ -155,7 +153,9 @@ def split(*slopes: Masked) -> tuple[Node | None, list[Masked]]:
     alone = [part for part in parts[0] if is_single(part) and all(part in other for other in parts[1:])]
     rest = [reduce(both, [part for part in own if part not in alone], None) for own in parts]
     whole = reduce(both, [reshape(part, ()) for part in alone], None)
-    return whole, [slope._replace(mask=mask) for slope, mask in zip(slopes, rest, strict=True)]
+    return whole, [
+        Masked(slope.value, mask, slope.settled) for slope, mask in zip(slopes, rest, strict=True)
+    ]
 
 
 def conjuncts(mask: Node | None) -> list[Node]:
@@ -186,6 +186,8 @@ def is_single(mask: Node) -> bool:
 
 def add(a: Masked, b: Masked, kept: bool) -> Masked:
     """Add two values, each where it counts; ``kept`` asks for where either does, if these are different places."""
+    if a.mask is None and b.mask is None and a.value.payload is None and b.value.payload is None:
+        return Masked(elementwise("add", (a.value, b.value)), None, a.settled and b.settled)
     if is_zero(a.value) or is_zero(b.value):
         return b if is_zero(a.value) else a
     if a.mask is b.mask and not (is_structured(a.value) or is_structured(b.value)):
@@ -429,10 +431,11 @@ def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, k
     """Multiply by a partial derivative that counts under a condition."""
     if is_zero(slope.value):
         return slope
-    scaled = scaled_part(factor, slope.value) if is_part(slope.value) else scale_by(factor, slope.value)
+    is_plain = slope.value.payload is None or not is_part(slope.value)
+    scaled = scale_by(factor, slope.value) if is_plain else scaled_part(factor, slope.value)
     if condition is None:
-        known = scalar_constant(factor)
-        return Masked(scaled, slope.mask, slope.settled and known is not None and math.isfinite(known))
+        known = scalar_constant(factor) if slope.settled else None
+        return Masked(scaled, slope.mask, known is not None and math.isfinite(known))
     if slope.mask is None and node.is_power and not kept:
         # no branch, but the one point (0, 0): settled where it stands
         return Masked(Masked(scaled, condition).settle(), None)

@@ -16,21 +16,12 @@ from functools import partial, reduce
 from typing import TypeAlias
 
 from ..errors import NotDifferentiableError
-from ..graph import (
-    Node,
-    broadcast_to,
-    dependents,
-    elementwise,
-    placeholder,
-    postorder,
-    substitute,
-    zeros,
-)
+from ..graph import Node, broadcast_to, dependents, elementwise, placeholder, postorder, substitute, zeros
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.parts import plain
 from ..graph.deltas.structural import identity, single_entries
 from ..graph.primitives import FIRST, MATRIX_OPS, SELECTING
-from ..graph.scalars.functions import FUNCTIONS, by_factors
+from ..graph.scalars.functions import BY_FACTORS, FUNCTIONS, by_factors, constant_partials, partial_of
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
 from .linear import LINEAR, PULLS, LinearProduct, pulled_product, push_whole, pushed_product
@@ -49,7 +40,7 @@ from .masking import (
     split,
     times_block,
 )
-from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule, partial_of
+from .rules import DIFFERENTIALS, LINEAR_IN, CustomRule
 from .strong_zeros import (
     Walk,
     passes,
@@ -109,11 +100,11 @@ def push(
     roots: Sequence[Node], given: Mapping[Node, Masked], prefix: int, outer: Walk | None = None
 ) -> list[Masked | None]:
     """Return what :func:`pushforward` does, with masks; ``outer`` is the walk that this one is a part of."""
-    order = postorder(roots, None if outer is None else lambda node: node in outer and node not in given)
+    order = postorder(roots, _outside(outer, given))
     active = dependents(order, given)
     slopes: Slopes = dict(given)
     seed = next(iter(given.values())).value.shape[:prefix] if given else ()
-    walk = walk_over(order, given.values(), outer, forward=True)
+    walk = walk_over(order, roots, given.values(), outer, forward=True)
     for node in order:
         if node in slopes or node not in active:
             continue
@@ -121,6 +112,11 @@ def push(
         if slope is not None:
             slopes[node] = slope
     return [slopes.get(root) for root in roots]
+
+
+def _outside(outer: Walk | None, independent: Container[Node]) -> Callable[[Node], bool] | None:
+    """Return what tells which nodes a walk leaves to the one around it."""
+    return None if outer is None else lambda node: node in outer and node not in independent
 
 
 def _push_node(node: Node, slopes: Slopes, seed: Shape, walk: Walk, given: Container[Node]) -> Masked | None:
@@ -171,7 +167,7 @@ def _push_function(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -
     arg = node.args[i]
     if prefix or node.shape != arg.shape or factor.shape != node.shape:
         value = fit(value, prefix, arg.ndim, node.shape)
-    return scaled_by(node, factor, slope._replace(value=value), condition, node in walk.carried)
+    return scaled_by(node, factor, Masked(value, slope.mask, slope.settled), condition, node in walk.carried)
 
 
 def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, walk: Walk) -> Masked | None:
@@ -251,11 +247,11 @@ def pull(
 ) -> list[Masked | None]:
     """Return what :func:`pullback` does, with masks; ``outer`` is the walk that this one is a part of."""
     independent = set(wrt)
-    order = postorder(cotangents, None if outer is None else lambda node: node in outer and node not in independent)
-    active = dependents(order, independent.intersection(order))
+    order = postorder(cotangents, _outside(outer, independent))
+    active = dependents(order, independent)
     slopes: Slopes = {node: value for node, value in cotangents.items() if node in active}
-    walk = walk_over(order, cotangents.values(), outer, forward=False)
-    single = single_entries(node for node in order if node in active)
+    walk = walk_over(order, cotangents, cotangents.values(), outer, forward=False)
+    single = single_entries([node for node in order if node.payload is not None and node in active])
     pending: dict[Node, list[tuple[Node, Masked]]] = {}
     for node in reversed(order):
         if node in pending:
@@ -270,7 +266,10 @@ def pull(
         if node.op in TRANSPOSED:
             _pull_together(node, slope, [arg in active for arg in node.args], slopes, prefix, walk)
             continue
-        seen = by_factors(node, independent)
+        seen = by_factors(node, independent) if node.op in BY_FACTORS else node
+        if not prefix and not node.shape and slope.mask is None and seen.op in FUNCTIONS:
+            _pull_number(seen, slope, active, slopes, walk)
+            continue
         for i, arg in enumerate(seen.args):
             if arg not in active or (i and seen.op in FIRST):
                 continue
@@ -293,11 +292,21 @@ def _pull_together(node: Node, slope: Masked, wanted: Sequence[bool], slopes: Sl
             slopes[arg] = one if known is None else add(known, one, walk.keeps(arg))
 
 
+def _pull_number(node: Node, slope: Masked, active: Container[Node], slopes: Slopes, walk: Walk) -> None:
+    """Pull a number, the cotangent of a function of numbers, back to those of its arguments that are active."""
+    constants = constant_partials(node.op)
+    for i, arg in enumerate(node.args):
+        if arg in active:
+            factor, condition = partial_of(node, i) if constants is None else (constants[i], None)
+            if factor is None:
+                continue
+            part = scaled_by(node, factor, slope, condition, condition is not None and arg in walk.carried)
+            known = slopes.get(arg)
+            slopes[arg] = part if known is None else add(known, part, walk.keeps(arg))
+
+
 def _pull_arg(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Masked | None:
     op, arg = node.op, node.args[i]
-    if not prefix and not node.shape and slope.mask is None and op in FUNCTIONS:  # a number
-        factor, condition = partial_of(node, i)
-        return None if factor is None else scaled_by(node, factor, slope, condition, arg in walk.carried)
     if node.is_barrier:
         return None
     if op in LINEAR:
@@ -353,7 +362,7 @@ def _transpose(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> No
     return zeros((*slope.value.shape[:prefix], *direction.shape)) if pulled is None else pulled.settle()
 
 
-# ---------------------------------------------------------------------------- operations with a differential
+# ---------------------------------------------------------------------------- operations as a whole
 
 
 def _differential(node: Node, directions: Sequence[Node | None], seed: Shape) -> Node:
@@ -377,9 +386,6 @@ def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk:
             total = part if total is None else elementwise("add", (total, part))
     assert total is not None
     return total
-
-
-# ---------------------------------------------------------------------------- custom functions
 
 
 def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, walk: Walk) -> Node:

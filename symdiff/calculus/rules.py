@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from ..errors import NotDifferentiableError
 from ..graph import (
     BOOL,
     Labels,
@@ -42,7 +41,7 @@ from ..graph import (
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
 from ..graph.deltas.structural import mask_product, transposed
 from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
-from ..graph.scalars.functions import FUNCTIONS, Partial, compare, refusal, where
+from ..graph.scalars.functions import FUNCTIONS, compare, where
 from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import Dim, product
 from .linear import LINEAR, LINEARITY, Law
@@ -369,24 +368,6 @@ complete((op for op, _ in LINEAR_IN), __name__, SECOND)
 
 
 # ---------------------------------------------------------------------------- scalar functions
-
-
-def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
-    """Return the partial derivative with respect to argument ``i``, and the condition under which it counts.
-
-    The first is None for a function that is constant, or is so in pieces.
-    """
-    row = FUNCTIONS.get(node.op)
-    if row is None:
-        raise NotDifferentiableError(f"symdiff has no derivative rule for {node.op!r}")
-    rule = row.partials[i]
-    if rule is Partial.ZERO:
-        return None, None
-    if isinstance(rule, Partial):
-        raise NotDifferentiableError(refusal(node.op, i, rule))
-    support = row.supports[i] if row.supports else None
-    condition = support(*node.args, node) if support is not None else None
-    return rule(*node.args, node), condition
 
 
 def law_of(node: Node, moving: Sequence[bool]) -> Law:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class Walk:
 
     Parameters
     ----------
-    nodes : set of Node
+    order : sequence of Node
         Those of this walk: a differential, differentiated in turn, ends where it reaches them.
     wild : set of Node
         Those that may be infinite or nan, or have such a derivative with respect to an argument.
@@ -118,11 +118,16 @@ class Walk:
         maximum and its kin they are taken as finite, since the argument that loses was compared.
     """
 
-    nodes: set[Node]
+    order: Sequence[Node]
     wild: set[Node]
     carried: set[Node]
     outer: Walk | None = None
     data: bool = False
+
+    @cached_property
+    def nodes(self) -> set[Node]:
+        """Those of this walk, for who asks."""
+        return set(self.order)
 
     def __contains__(self, node: Node) -> bool:
         return node in self.nodes or (self.outer is not None and node in self.outer)
@@ -144,13 +149,15 @@ class Walk:
         return node in self.wild or (self.outer is not None and self.outer.is_wild(node))
 
 
-def walk_over(order: Sequence[Node], given: Iterable[Masked], outer: Walk | None, forward: bool) -> Walk:
-    """Find out which nodes of a walk need masks; none does where nothing has a branch."""
+def walk_over(
+    order: Sequence[Node], roots: Iterable[Node], given: Iterable[Masked], outer: Walk | None, forward: bool
+) -> Walk:
+    """Find out which nodes of a walk below ``roots`` need masks; none does where nothing has a branch."""
     below = 0
-    for node in order:
+    for node in roots if outer is None else order:
         below |= node.below
     data = (outer is not None and outer.data) or bool(below & CHOICE and any(map(_chooses, order)))
-    walk = Walk(set(order), set(), set(), outer, data)
+    walk = Walk(order, set(), set(), outer, data)
     if any(slope.mask is not None for slope in given) or (below & BRANCHING and any(map(_has_supports, order))):
         walk.wild.update(unbounded_below(order, _never if outer is None else outer.is_wild))
         walk.carried.update(unbounded_above(order, walk.wild) if forward else walk.wild)
@@ -327,7 +334,7 @@ def push_where(node: Node, slopes: Mapping[Node, Masked], prefix: int, kept: boo
     arms = []
     for arm, taken in ((yes, condition), (no, elementwise("logical_not", (condition,), BOOL))):
         if arm in slopes:
-            value, mask, _ = slopes[arm]
+            value, mask = slopes[arm].value, slopes[arm].mask
             arms.append((Masked(fit(value, prefix, arm.ndim, node.shape), both(mask, taken)), mask))
     if len(arms) < 2:
         return arms[0][0] if arms else None

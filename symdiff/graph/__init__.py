@@ -19,7 +19,7 @@ here knows derivatives.
 Takes
     nodes and plain Python values, by the constructors that this folder exports
 Gives
-    :class:`Node`; walks over graphs (``postorder``, ``described``, ``rebuild``, ``substitute``, ``flatten``,
+    :class:`Node`; walks over graphs (``postorder``, ``survey``, ``rebuild``, ``substitute``, ``flatten``,
     ``tabulate``, ``verify``)
 Invariants
     * Equal nodes are the same object; ``is`` compares formulas, and passes memoise by node.
@@ -110,18 +110,21 @@ from .structural import (
     whole,
 )
 from .traversal import (
+    Numbered,
     axes_of,
     canonical,
     dependents,
-    described,
     flatten,
     inputs_of,
+    number_nodes,
     postorder,
     rebuild,
     remake,
     resize,
     spans_of,
     substitute,
+    survey,
+    surveyed,
     tabulate,
     unflatten,
     verify,
@@ -139,6 +142,7 @@ __all__ = [
     "Labels",
     "Node",
     "Number",
+    "Numbered",
     "arrange",
     "as_node",
     "axes_of",
@@ -152,7 +156,6 @@ __all__ = [
     "custom",
     "delta",
     "dependents",
-    "described",
     "elementwise",
     "exponential",
     "extent",
@@ -170,6 +173,7 @@ __all__ = [
     "matrix",
     "normalize",
     "number",
+    "number_nodes",
     "onehot",
     "pad",
     "part_of_part",
@@ -194,6 +198,8 @@ __all__ = [
     "stop_gradient",
     "substitute",
     "sum_axes",
+    "survey",
+    "surveyed",
     "swap",
     "tabulate",
     "take",

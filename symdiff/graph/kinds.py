@@ -16,10 +16,13 @@ from .._kernels.system.unique import assign_bits, assign_exceptions
 from .primitives import FALLIBLE, SELECTING, Declared, Placeholder
 
 __all__ = [
+    "ABSOLUTE",
     "BRANCHING",
+    "BY_ARGUMENTS",
     "CHOICE",
     "CONTRACTED",
     "DECLARED",
+    "DIRECTION",
     "EIGENVECTORS",
     "EVEN",
     "EXPANDED",
@@ -75,6 +78,9 @@ PREDICATES = {
 #: Operations that inlining replaces by what they are made of: no stage after it meets them.
 INLINED = ("named", "stop_gradient", "custom", "spectral", "expm", "pinv")
 
+#: Functions of numbers that take longer for some arguments than for others; nodes of all others are counted together.
+BY_ARGUMENTS = frozenset(("power",))
+
 #: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.
 WRAPPER = 1
@@ -111,6 +117,10 @@ LOGARITHMS = ("log", "log1p", "log_product", "log_quotient")
 CONTRACTED = 32768
 #: Eigenvectors.
 EIGENVECTORS = 65536
+#: Absolute values.
+ABSOLUTE = 131072
+#: Directions of vectors.
+DIRECTION = 262144
 #: Integrals of the normal density from one side.
 TAIL = 524288
 #: Logarithms of sums of exponentials along axes.
@@ -159,6 +169,8 @@ _OPERATIONS = {
     TAIL: ["ndtr", "erfc"],
     LOG_SUM: ["logsumexp"],
     EVEN: _EVENS,
+    ABSOLUTE: ["abs"],
+    DIRECTION: ["unit"],
 }
 
 

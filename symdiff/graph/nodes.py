@@ -195,7 +195,7 @@ _unpack = _double.unpack
 
 def number(node: Node) -> float | None:
     """Return the value of a real constant without axes, None for any other node."""
-    if node.is_constant and not node.shape and node.dtype is REAL:
+    if not node.args and node.is_constant and not node.shape and node.dtype is REAL:
         value: float = _unpack(node.payload)[0]
         return value
     return None

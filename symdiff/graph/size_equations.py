@@ -14,7 +14,7 @@ from ..errors import ShapeError
 from .nodes import Node
 from .primitives import Extent, Recurrence
 from .sizes import Dim, Shape, Size, replaced, show, value
-from .traversal import described
+from .traversal import survey
 
 __all__ = ["Equation", "bind", "check_told", "equations", "match"]
 
@@ -197,7 +197,7 @@ def check_told(inputs: Mapping[str, Node], outputs: Sequence[Node]) -> None:
 
 def _sizes_in(outputs: Iterable[Node]) -> Iterator[Dim]:
     """Yield the sizes of all arrays of formulas, numbers that are sizes, and lengths of loops, inside of loops too."""
-    for node in described(list(outputs)):
+    for node in survey(outputs).apart:
         yield from node.shape
         if isinstance(node.payload, Extent):
             yield node.payload.size

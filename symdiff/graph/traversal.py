@@ -5,9 +5,13 @@ from __future__ import annotations
 import copyreg
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
-from .._kernels.system.unique import DESCRIBED, LEAVES, walk
+from .._kernels.system import tabulate as tables
+from .._kernels.system import unique
+from .._kernels.system.scopes import Bound
+from .._kernels.system.unique import LEAVES, walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
@@ -51,13 +55,71 @@ def postorder(
     return order
 
 
-def described(roots: Iterable[Node]) -> list[Node]:
-    """Return the nodes below ``roots`` that have a shape or a payload.
+class Numbered(NamedTuple):
+    """Nodes in postorder, and how they hang together by numbers.
 
-    Functions of numbers, of which a formula may have a million, have neither.
+    Parameters
+    ----------
+    order : list of Node
+    starts : array of int
+        Where the arguments of each node begin in ``args``, and where those of the last one end.
+    args : array of int
+        Arguments by their places in ``order``.
+    roots : array of int
+        The places of the roots.
     """
-    found = walk(roots, 0, -1, DESCRIBED)
-    spend(len(found) >> 2)
+
+    order: list[Node]
+    starts: array[int]
+    args: array[int]
+    roots: array[int]
+
+
+def number_nodes(roots: Iterable[Node]) -> Numbered:
+    """Return the nodes that :func:`postorder` gives, and the arguments of each by their places in that order."""
+    found = Numbered(*tables.numbered(roots))
+    spend(len(found.order) >> 2)
+    return found
+
+
+class Survey(NamedTuple):
+    """What there is below some roots.
+
+    Parameters
+    ----------
+    apart : list of Node
+        All but functions of numbers, of which a formula may have a million, arguments before uses.
+    alike : dict of str to int
+        How many functions of numbers there are, by operation. Those of which some take longer than others, such as
+        powers, are among the nodes ``apart``.
+    """
+
+    apart: list[Node]
+    alike: dict[str, int]
+
+    @property
+    def length(self) -> int:
+        """How many nodes there are."""
+        return len(self.apart) + sum(self.alike.values())
+
+
+_surveys: ContextVar[dict[tuple[Node, ...], Survey] | None] = ContextVar("symdiff_surveys", default=None)
+
+
+def surveyed() -> Bound[dict[tuple[Node, ...], Survey] | None]:
+    """Return a block within which each formula is surveyed once: its stages ask for the same of the same roots."""
+    return Bound(_surveys, {}, _surveys.get() is None)
+
+
+def survey(roots: Iterable[Node]) -> Survey:
+    """Return what there is below ``roots``."""
+    tops, known = tuple(roots), _surveys.get()
+    found = None if known is None else known.get(tops)
+    if found is None:
+        found = Survey(*unique.survey(tops))
+        if known is not None:
+            known[tops] = found
+    spend(len(found.apart) >> 2)
     return found
 
 
@@ -251,6 +313,8 @@ def with_results(node: Node, args: tuple[Node, ...], results: Sequence[Node]) ->
 
 def inputs_of(roots: Iterable[Node]) -> list[Node]:
     """Return the inputs below ``roots`` in order of first use."""
+    if _surveys.get() is not None:
+        return [node for node in survey(roots).apart if node.is_input]
     found = walk(roots, 0, -1, LEAVES)
     spend(len(found) >> 2)
     return [node for node in found if node.is_input]
@@ -309,35 +373,13 @@ def tabulate(roots: Iterable[Node]) -> tuple[list[tuple[Any, ...]], bytes]:
     Returns
     -------
     rows : list of tuple
-        Operation, payload, shape and dtype. Functions of numbers, of which a formula may have a million, share rows.
+        Operation, payload, shape and dtype.
     order : bytes
-        For each node, arguments before uses: the number of its row, how many arguments it has, and which nodes they
-        are; then the roots.
+        See :func:`symdiff._kernels.system.tabulate.tabulate`.
     """
-    tops = list(roots)
-    rows: list[tuple[Any, ...]] = []
-    shared: dict[tuple[str, str], int] = {}
-    position: dict[Node, int] = {}
-    numbers = array("q")
-    write = numbers.append
-    for node in postorder(tops):
-        position[node] = len(position)
-        args = node.args
-        if args and not node.shape and node.payload is None:
-            key = (node.op, node.dtype)
-            row = shared.get(key, -1)
-            if row < 0:
-                row = shared[key] = len(rows)
-                rows.append((node.op, None, (), node.dtype))
-        else:
-            row = len(rows)
-            rows.append((node.op, node.payload, node.shape, node.dtype))
-        write(row)
-        write(len(args))
-        for arg in args:
-            write(position[arg])
-    numbers.extend([position[root] for root in tops])
-    return rows, numbers.tobytes()
+    rows, order = tables.tabulate(roots)
+    spend(len(order) >> 6)
+    return rows, order
 
 
 #: Kinds of elements, each one object, which are compared by identity.

@@ -14,36 +14,30 @@ from ..graph import BOOL, Node
 from ..graph.kinds import INLINED
 from ..graph.primitives import NORMALIZATIONS, complete
 from . import ordering, polygamma
-from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
+from .builder import ARITHMETIC, ZERO, Ids, ProgramBuilder, fixed_shape
 from .contraction import lower_contract
 from .expand import EXPANSIONS, FOLDS, Fold, expand_row
 from .matrices import MATRICES
 from .program import MAX_ORDER, SIGNATURES
-
-_DIRECT: dict[str, Callable[..., int]] = {
-    "add": ProgramBuilder.add,
-    "subtract": ProgramBuilder.subtract,
-    "multiply": ProgramBuilder.multiply,
-    "divide": ProgramBuilder.divide,
-    "negative": ProgramBuilder.negative,
-    "power": ProgramBuilder.power,
-    "where": ProgramBuilder.where,
-}
 
 #: Functions that are lowered to a hundred operations, for no more elements than are built in a moment.
 _LONG: dict[str, Callable[..., int]] = {"digamma": polygamma.digamma, "polygamma": polygamma.polygamma}
 _SEVERAL = 16
 
 
+def is_plain(op: str) -> bool:
+    """Tell whether a function takes one number and is an operation of programs, without identities or expansions."""
+    return len(SIGNATURES.get(op, ())) == 1 and op not in ARITHMETIC and op not in MAX_ORDER and op not in _LONG
+
+
 def lower_scalar(builder: ProgramBuilder, op: str, args: Sequence[int]) -> int:
     """Apply a scalar function to numbers."""
-    direct = _DIRECT.get(op)
-    if direct is not None:
-        return direct(builder, *args)
+    if op in ARITHMETIC:
+        return builder.apply(op, args)
     _check(builder, op, args[0])
-    direct = _LONG.get(op)
-    if direct is not None:
-        return direct(builder, *args)
+    long = _LONG.get(op)
+    if long is not None:
+        return long(builder, *args)
     if ZERO in args:
         args = [builder.real(v) for v in args]
     return builder.call(op, *args)
@@ -53,7 +47,7 @@ def _check(builder: ProgramBuilder, op: str, first: int | None) -> None:
     """Refuse a function that the scalar program lacks, or one of an order, its first argument, that it lacks."""
     if op in MAX_ORDER and (first is None or not 0 <= builder.consts.get(first, -1) <= MAX_ORDER[op]):
         raise UnsupportedError(f"{op} of an order that is not one number up to {MAX_ORDER[op]}")
-    if op not in SIGNATURES and op not in _DIRECT:
+    if op not in SIGNATURES and op not in ARITHMETIC:
         raise UnsupportedError(f"{op} has neither an operation of the scalar program nor an expansion")
 
 
@@ -61,13 +55,13 @@ def lower_elementwise(builder: ProgramBuilder, node: Node, args: list[Ids]) -> I
     """Apply a scalar function to the elements, with broadcasting."""
     op = node.op
     _check(builder, op, None if not args or args[0].ndim else int(args[0]))
-    direct = _DIRECT.get(op)
-    if op in _LONG and math.prod(fixed_shape(node.shape)) <= _SEVERAL:
-        direct = _LONG[op]
+    long = _LONG.get(op) if math.prod(fixed_shape(node.shape)) <= _SEVERAL else None
 
     def apply(*values: int) -> int:
-        if direct is not None:
-            return direct(builder, *values)
+        if op in ARITHMETIC:
+            return builder.apply(op, values)
+        if long is not None:
+            return long(builder, *values)
         return builder.call(op, *[builder.real(v) for v in values])
 
     if op in _SPARE and math.prod(fixed_shape(node.shape)) > _FEW:
@@ -147,8 +141,8 @@ def _reduction(fold: Callable[[ProgramBuilder, list[int]], int]) -> Callable[[Pr
 
 
 def _emitted(op: str) -> Callable[..., int]:
-    if op in _DIRECT:
-        return _DIRECT[op]
+    if op in ARITHMETIC:
+        return lambda builder, *args: builder.apply(op, args)
     if op not in SIGNATURES:  # as a function with an expansion is
         raise LookupError(f"a running operation names {op}, which is no operation of the scalar program")
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels.programs.tape import Tape
+from .._kernels.programs.views import Operands, Operations
 from ..errors import UnsupportedError
 from ..graph import Node
 from ..graph.sizes import Shape, fixed, show
 from ..ground.budget import spend
-from .program import MASK_OPS, Port, Program
+from .program import CODES, MASK_OPS, OPERATIONS, Port, Program
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
@@ -25,15 +28,24 @@ _ROOM = 900
 #: How many factors of a quotient are looked through for a root.
 _LOOK = 4
 #: Functions of which f(-x) = f(x), and those of which f(-x) = -f(x), in the libraries' bits as well.
-_EVEN = frozenset(("abs", "cos", "cosh"))
-_ODD = frozenset(("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "erf", "cbrt"))
+_EVEN = frozenset(CODES[name] for name in ("abs", "cos", "cosh"))
+_ODD = frozenset(
+    CODES[name] for name in ("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "erf", "cbrt")
+)
+#: Operations of two numbers that have exact identities, by number, and all that have.
+PAIRS = {name: CODES[name] for name in ("add", "subtract", "multiply", "divide")}
+ARITHMETIC = frozenset((*PAIRS, "negative", "power", "where"))
+_MASKS = frozenset(CODES[name] for name in MASK_OPS)
+_CONST, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE, _SQRT = (
+    CODES[name] for name in ("const", "add", "subtract", "multiply", "divide", "negative", "sqrt")
+)
 #: Elements of all arrays, structural zeros included, for each operation of the limit.
 _PLACES = 100
 #: Nodes of numbers that are charged together.
 _TOGETHER = 100
-_NONE: dict[tuple[int, ...], int] = {}
+_ZERO, _NONE = -1, -2
 #: The value number of a structural zero: known to be 0 whatever the inputs are.
-ZERO = -1
+ZERO = _ZERO
 
 
 def fixed_shape(shape: Shape) -> tuple[int, ...]:
@@ -53,33 +65,31 @@ class ProgramBuilder:
         self.charged = 0
         self.places = 0  # elements of all nodes, structural zeros included, which cost nothing but memory
         self.uncharged = 0
-        self.ops: list[str] = []
-        self.args: list[tuple[int, ...]] = []
+        self.tape = Tape(OPERATIONS)
         self.consts: dict[int, float] = {}
         self.checks: list[tuple[int, str]] = []
         self.wide = False
         self._numbers: dict[tuple[float, float] | str, int] = {}
-        #: For each operation the values that are there, by their operands.
-        self._known: dict[str, dict[tuple[int, ...], int]] = {}
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
 
     def reserve(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit, and charge what has been made."""
-        spend(1 + self.uncharged + len(self.ops) - self.charged)
-        self.charged, self.uncharged = len(self.ops), 0
+        made = self.tape.count
+        spend(1 + self.uncharged + made - self.charged)
+        self.charged, self.uncharged = made, 0
         self.places += math.prod(fixed_shape(node.shape))
-        if len(self.ops) > self.limit or self.places > _PLACES * self.limit:
+        if made > self.limit or self.places > _PLACES * self.limit:
             raise self.too_long()
 
     def expect(self, count: float) -> None:
         """Refuse operations within one node before they are made."""
-        if len(self.ops) + count > self.most:
+        if self.tape.count + count > self.most:
             raise self.too_long()
 
     def charge(self) -> None:
         """Charge what a number has made, many at once, and refuse a program that is too long."""
-        made = len(self.ops)
+        made = self.tape.count
         self.uncharged += 1
         if made > self.limit:
             raise self.too_long()
@@ -96,89 +106,108 @@ class ProgramBuilder:
         key = (math.copysign(1.0, value), value) if not math.isnan(value) else "nan"
         found = self._numbers.get(key)
         if found is None:
-            found = self._numbers[key] = len(self.ops)
-            self.ops.append("const")
-            self.args.append(())
+            found = self._numbers[key] = self.tape.const()
             self.consts[found] = value
         return found
 
     def real(self, value: int) -> int:
         """Return a value number that can be stored: a structural zero becomes the number 0."""
-        return self.number(0.0) if value == ZERO else value
+        return self.number(0.0) if value == _ZERO else value
 
     def stored(self, value: int) -> int:
         """Return a value number for an output: a condition becomes 1.0 or 0.0."""
         value = self.real(value)
-        return self.emit("to_real", value) if self.ops[value] in MASK_OPS else value
+        return self.emit("to_real", value) if self.tape.code(value) in _MASKS else value
 
     def call(self, op: str, *args: int) -> int:
+        """Return a function's value."""
+        return self.function(CODES[op], args[0]) if len(args) == 1 else self.value(CODES[op], args)
+
+    def function(self, code: int, x: int) -> int:
         """Return a function's value; an even or odd one of b - a is that of a - b, where this is computed already."""
-        if op in _EVEN or op in _ODD:
-            (x,) = args
-            if self.ops[x] == "subtract":
-                a, b = self.args[x]
-                turned = self._known["subtract"].get((b, a))
-                other = None if turned is None else self._known.get(op, _NONE).get((turned,))
-                if other is not None:
-                    # 0 - f, and not -f: where a = b all differences are 0, and so is the function of each
-                    return other if op in _EVEN else self.emit("subtract", self.number(0.0), other)
-        return self.emit(op, *args)
+        x = self.real(x)
+        tape = self.tape
+        if tape.code(x) == _SUBTRACT and (code in _EVEN or code in _ODD):
+            turned = tape.known(_SUBTRACT, (tape.operand(x, 1), tape.operand(x)))
+            other = -1 if turned < 0 else tape.known(code, (turned,))
+            if other >= 0:
+                # 0 - f, and not -f: where a = b all differences are 0, and so is the function of each
+                return other if code in _EVEN else self.two(_SUBTRACT, self.number(0.0), other)
+        found = tape.one(code, x)
+        if found > self.most:
+            raise self.too_long()
+        return found
 
     def emit(self, op: str, *args: int) -> int:
         """Return the value number of an operation on earlier values."""
-        return self.value(op, args)
+        return self.value(CODES[op], args)
 
-    def value(self, op: str, args: tuple[int, ...]) -> int:
-        """Return the value number of an operation on earlier values, given together."""
-        known = self._known.get(op)
-        if known is None:
-            known = self._known[op] = {}
-        found = known.get(args)
-        if found is None:
-            made = len(self.ops)
-            if made > self.most:
-                raise self.too_long()
-            found = known[args] = made
-            self.ops.append(op)
-            self.args.append(args)
+    def value(self, code: int, args: tuple[int, ...]) -> int:
+        """Return the value number of an operation, by its number, on earlier values."""
+        found = self.tape.value(code, args)
+        if found > self.most:
+            raise self.too_long()
         return found
+
+    def two(self, code: int, a: int, b: int) -> int:
+        """Return the value number of an operation on two earlier values."""
+        found = self.tape.two(code, a, b)
+        if found > self.most:
+            raise self.too_long()
+        return found
+
+    def apply(self, op: str, args: Sequence[int]) -> int:
+        """Return the value number of one of :data:`ARITHMETIC`, by the exact identities that it has."""
+        if op in PAIRS:
+            return self.pair(PAIRS[op], *args)
+        if op == "negative":
+            return self.negative(*args)
+        return self.power(*args) if op == "power" else self.where(*args)
+
+    def pair(self, code: int, a: int, b: int) -> int:
+        """Return the value number of one of :data:`PAIRS`."""
+        if code == _ADD:
+            return self.add(a, b)
+        if code == _MULTIPLY:
+            return self.multiply(a, b)
+        return self.subtract(a, b) if code == _SUBTRACT else self.divide(a, b)
 
     # structural zeros, ones, signs and powers of two: exact identities, and the pairs of equal roots
 
     def add(self, a: int, b: int) -> int:
         """Return a + b."""
-        if a == ZERO:
+        if a == _ZERO:
             return b
-        if b == ZERO:
+        if b == _ZERO:
             return a
-        one, other = self.ops[a], self.ops[b]
-        if other == "negative":
-            return self.subtract(a, self.args[b][0])
-        if one == "negative":
-            return self.subtract(b, self.args[a][0])
-        if one == other == "multiply":
-            (x, p), (y, q) = self._scaled(a), self._scaled(b)
-            if p == q != 1.0:
-                return self.multiply(self.number(p), self.add(x, y))
-        return self.value("add", (a, b)) if a <= b else self.value("add", (b, a))
+        one, other = self.tape.code(a), self.tape.code(b)
+        if other == _NEGATIVE:
+            return self.subtract(a, self.tape.operand(b))
+        if one == _NEGATIVE:
+            return self.subtract(b, self.tape.operand(a))
+        if one == _MULTIPLY and other == _MULTIPLY:
+            p = self._scale(a)
+            if p != 1.0 and p == self._scale(b):
+                return self.multiply(self.number(p), self.add(self._unscaled(a), self._unscaled(b)))
+        return self.two(_ADD, a, b) if a <= b else self.two(_ADD, b, a)
 
     def subtract(self, a: int, b: int) -> int:
         """Return a - b."""
-        if b == ZERO:
+        if b == _ZERO:
             return a
-        if a == ZERO:
+        if a == _ZERO:
             return self.negative(b)
-        if self.ops[b] == "negative":
-            return self.add(a, self.args[b][0])
+        if self.tape.code(b) == _NEGATIVE:
+            return self.add(a, self.tape.operand(b))
         if self._others:
             rest = self._less_a_share(a, b)
             if rest is not None:
                 return rest
-        if self.ops[a] == self.ops[b] == "multiply":
-            (x, p), (y, q) = self._scaled(a), self._scaled(b)
-            if p == q != 1.0:
-                return self.multiply(self.number(p), self.subtract(x, y))
-        return self.value("subtract", (a, b))
+        if self.tape.code(a) == _MULTIPLY and self.tape.code(b) == _MULTIPLY:
+            p = self._scale(a)
+            if p != 1.0 and p == self._scale(b):
+                return self.multiply(self.number(p), self.subtract(self._unscaled(a), self._unscaled(b)))
+        return self.two(_SUBTRACT, a, b)
 
     def shares(self, parts: Sequence[int]) -> list[int]:
         """Return each part over the sum of all; what is left beside a share will be the sum of the others."""
@@ -195,8 +224,9 @@ class ProgramBuilder:
             others, total = self._others[b]
             return self.divide(self.sum(others), total)
         for x, product, sign in ((a, b, 1), (b, a, -1)):
-            if self.ops[product] == "multiply":
-                for s, factor in (self.args[product], self.args[product][::-1]):
+            if self.tape.code(product) == _MULTIPLY:
+                p, q = self.tape.args(product)
+                for s, factor in ((p, q), (q, p)):
                     if s in self._others and factor == x:
                         left = self.multiply(x, self.subtract(self.number(1.0), s))
                         return left if sign > 0 else self.negative(left)
@@ -204,111 +234,134 @@ class ProgramBuilder:
 
     def negative(self, a: int) -> int:
         """Return -a."""
-        if a == ZERO:
-            return ZERO
-        op = self.ops[a]
-        if op == "negative":
-            return self.args[a][0]
-        if op == "const":
+        if a == _ZERO:
+            return _ZERO
+        code = self.tape.code(a)
+        if code == _NEGATIVE:
+            return self.tape.operand(a)
+        if code == _CONST:
             return self.number(-self.consts[a])
-        return self.value("negative", (a,))
+        return self.value(_NEGATIVE, (a,))
 
     def multiply(self, a: int, b: int) -> int:
         """Return a b; a structural zero stays one, whatever the other is."""
-        if ZERO in (a, b):
-            return ZERO
-        consts = self.consts
-        if a in consts or b in consts:
+        if _ZERO in (a, b):
+            return _ZERO
+        one, other = self.tape.code(a), self.tape.code(b)
+        if _CONST in (one, other):
             for x, y in ((a, b), (b, a)):
-                c = consts.get(x)
+                c = self.consts.get(x)
                 if c is not None:
                     if c == 1.0:
                         return y
                     if c == -1.0:
                         return self.negative(y)
-                    d = consts.get(y)
+                    d = self.consts.get(y)
                     if d is not None:
                         return self.number(c * d)
-        one, other = self.ops[a], self.ops[b]
-        if one == "negative":
-            return self.negative(self.multiply(self.args[a][0], b))
-        if other == "negative":
-            return self.negative(self.multiply(a, self.args[b][0]))
-        if one != "multiply" and other != "multiply":
-            return self.value("multiply", (a, b)) if a <= b else self.value("multiply", (b, a))
-        (x, p), (y, q) = self._scaled(a), self._scaled(b)
+        if one == _NEGATIVE:
+            return self.negative(self.multiply(self.tape.operand(a), b))
+        if other == _NEGATIVE:
+            return self.negative(self.multiply(a, self.tape.operand(b)))
+        if _MULTIPLY in (one, other):
+            found = self._product(a, b)
+            if found is not None:
+                return found
+        return self.two(_MULTIPLY, a, b) if a <= b else self.two(_MULTIPLY, b, a)
+
+    def _product(self, a: int, b: int) -> int | None:
+        """Return a product of which a power of two moves outwards, or where equal roots meet; None for others."""
+        p, q = self._scale(a), self._scale(b)
         if p != 1.0 or q != 1.0:
+            x, y = self._unscaled(a), self._unscaled(b)
             for c, scale, rest in ((a, q, y), (b, p, x)):
                 if c in self.consts and abs(math.frexp(self.consts[c])[1]) < _ROOM:
                     return self.multiply(self.number(scale * self.consts[c]), rest)
             if a not in self.consts and b not in self.consts:
                 return self.multiply(self.number(p * q), self.multiply(x, y))
+        tape = self.tape
         for root, square in ((a, b), (b, a)):
-            if self.ops[root] == "sqrt" and self.ops[square] == "multiply" and self.args[square] == (root, root):
-                return self.multiply(self.args[root][0], root)
-        return self.value("multiply", (a, b)) if a <= b else self.value("multiply", (b, a))
+            if tape.code(root) == _SQRT and tape.code(square) == _MULTIPLY and tape.args(square) == (root, root):
+                return self.multiply(tape.operand(root), root)
+        return None
 
     def divide(self, a: int, b: int) -> int:
         """Return a / b."""
-        if a == ZERO:
-            return ZERO
+        if a == _ZERO:
+            return _ZERO
         b = self.real(b)
+        tape = self.tape
         if self.consts.get(b) == 1.0:
             return a
-        if self.ops[a] == "negative":
-            return self.negative(self.divide(self.args[a][0], b))
-        if self.ops[b] == "negative":
-            return self.negative(self.divide(a, self.args[b][0]))
+        if tape.code(a) == _NEGATIVE:
+            return self.negative(self.divide(tape.operand(a), b))
+        if tape.code(b) == _NEGATIVE:
+            return self.negative(self.divide(a, tape.operand(b)))
         divisor = self.consts.get(b, math.nan)
         mantissa, exponent = math.frexp(divisor)
         if abs(mantissa) == 0.5 and abs(exponent) < _EXACT:
             return self.multiply(a, self.number(1.0 / divisor))
-        (x, p), (y, q) = self._scaled(a), self._scaled(b)
+        p, q = self._scale(a), self._scale(b)
         if p != 1.0 or q != 1.0:
-            return self.multiply(self.number(p / q), self.divide(x, y))
+            return self.multiply(self.number(p / q), self.divide(self._unscaled(a), self._unscaled(b)))
         c = self.consts.get(a, 0.0)
         if c and math.isfinite(c):
             return self._constant_quotient(a, c, b)
-        if self.ops[b] == "sqrt":
-            factor, inner = self._factored(a)
-            if self.ops[inner] == "divide" and self.args[inner][1] == b and self._holds(self.args[inner][0], b):
+        if tape.code(b) == _SQRT:
+            factor = self._factor(a)
+            inner = a if factor == _NONE else self._beside(a, factor)
+            if tape.code(inner) == _DIVIDE and tape.operand(inner, 1) == b and self._holds(tape.operand(inner), b):
                 # y / r / r / r with r = sqrt(s) as y / r / s: one division less; where s < 0 both are NaN
-                quotient = self.divide(self.args[inner][0], self.args[b][0])
-                return quotient if factor is None else self.multiply(factor, quotient)
-        return self.value("divide", (a, b))
+                quotient = self.divide(tape.operand(inner), tape.operand(b))
+                return quotient if factor == _NONE else self.multiply(factor, quotient)
+        return self.two(_DIVIDE, a, b)
 
     def _constant_quotient(self, a: int, c: float, b: int) -> int:
         """Return c / b; quotients whose numerators differ by a power of two share one division."""
         exponent = math.frexp(c)[1]
         scale = 2.0**exponent if abs(exponent) < _EXACT else 1.0
         first, other = self._quotients.setdefault((c / scale, b), (a, scale))
-        quotient = self.value("divide", (first, b))
+        quotient = self.two(_DIVIDE, first, b)
         return quotient if first == a else self.multiply(self.number(scale / other), quotient)
 
-    def _scaled(self, a: int) -> tuple[int, float]:
-        """Return (x, p) with a = p x and p a power of two: products with p are exact, so p moves outwards."""
-        c, x = self._factored(a)
-        if c is not None:
-            mantissa, exponent = math.frexp(self.consts[c])
-            if mantissa == 0.5 and abs(exponent) < _EXACT:
-                return x, self.consts[c]
-        return a, 1.0
+    def _scale(self, a: int) -> float:
+        """Return the power of two that a product holds as a number, else 1: products with it are exact."""
+        c = self._factor(a)
+        if c == _NONE:
+            return 1.0
+        number = self.consts[c]
+        mantissa, exponent = math.frexp(number)
+        return number if mantissa == 0.5 and abs(exponent) < _EXACT else 1.0
 
-    def _factored(self, a: int) -> tuple[int | None, int]:
-        """Return (c, x) with a = c x and c a constant; None for c where there is none."""
-        if self.ops[a] == "multiply":
-            for c, x in (self.args[a], self.args[a][::-1]):
-                if c in self.consts:
-                    return c, x
-        return None, a
+    def _unscaled(self, a: int) -> int:
+        """Return what :meth:`_scale` of a product is multiplied by, the whole where that is 1."""
+        return a if self._scale(a) == 1.0 else self._beside(a, self._factor(a))
+
+    def _factor(self, a: int) -> int:
+        """Return the factor of a product that is a number, ``_NONE`` where there is none."""
+        tape = self.tape
+        if tape.code(a) == _MULTIPLY:
+            p, q = tape.operand(a), tape.operand(a, 1)
+            if tape.code(p) == _CONST:
+                return p
+            if tape.code(q) == _CONST:
+                return q
+        return _NONE
+
+    def _beside(self, a: int, factor: int) -> int:
+        """Return the other factor of a product."""
+        p = self.tape.operand(a)
+        return self.tape.operand(a, 1) if p == factor else p
 
     def _holds(self, a: int, root: int) -> bool:
         """Tell whether a root is a factor or a divisor of ``a``, as far as a short look goes."""
         for _ in range(_LOOK):
-            _, a = self._factored(a)
-            if self.ops[a] != "divide":
+            factor = self._factor(a)
+            if factor != _NONE:
+                a = self._beside(a, factor)
+            if self.tape.code(a) != _DIVIDE:
                 return a == root
-            a, divisor = self.args[a]
+            a, divisor = self.tape.args(a)
             if divisor == root:
                 return True
         return False
@@ -321,8 +374,8 @@ class ProgramBuilder:
 
     def power(self, x: int, y: int) -> int:
         """Return x**y: products for small whole exponents, roots for halves."""
-        n = self.consts.get(y) if y != ZERO else 0.0
-        if n is None or x == ZERO:
+        n = self.consts.get(y) if y != _ZERO else 0.0
+        if n is None or x == _ZERO:
             return self.emit("power", self.real(x), self.real(y))
         if n == 0.0:
             return self.number(1.0)  # of nan, too
@@ -330,17 +383,17 @@ class ProgramBuilder:
             body = self._whole_power(x, int(abs(n)))
             return body if n > 0 else self.divide(self.number(1.0), body)
         if n == 0.5:
-            return self.value("sqrt", (x,))
+            return self.value(_SQRT, (x,))
         if n == -0.5:
-            return self.divide(self.number(1.0), self.value("sqrt", (x,)))
+            return self.divide(self.number(1.0), self.value(_SQRT, (x,)))
         if n == 1.5:
-            return self.multiply(x, self.value("sqrt", (x,)))
-        return self.value("power", (x, y))
+            return self.multiply(x, self.value(_SQRT, (x,)))
+        return self.emit("power", x, y)
 
     def _whole_power(self, x: int, n: int) -> int:
-        if n >= 3 and self.ops[x] == "sqrt":
+        if n >= 3 and self.tape.code(x) == _SQRT:
             rest = 2 - n % 2  # one root at least stays: NaN where there is no root
-            return self.multiply(self._whole_power(self.args[x][0], (n - rest) // 2), self._whole_power(x, rest))
+            return self.multiply(self._whole_power(self.tape.operand(x), (n - rest) // 2), self._whole_power(x, rest))
         result: int | None = None
         while n:
             if n & 1:
@@ -353,7 +406,7 @@ class ProgramBuilder:
 
     def sum(self, terms: Iterable[int]) -> int:
         """Return the sum, from the left."""
-        total = ZERO
+        total = _ZERO
         for term in terms:
             total = self.add(total, term)
         return total
@@ -371,31 +424,13 @@ class ProgramBuilder:
     def finish(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], stores: list[list[int]]) -> Program:
         """Keep what the outputs need, each value as late as the first use asks for it."""
         checks = self.checks
-        self._known.clear()  # nothing is emitted any more
-        order: list[int] = []
-        place = [-1] * len(self.ops)
-        args = self.args
-        ops = self.ops
-        for root in itertools.chain((v for v, _ in checks), *stores):
-            if place[root] >= 0:
-                continue
-            stack = [root]
-            while stack:
-                value = stack.pop()
-                if value < 0:  # its operands are there
-                    value = ~value
-                    if place[value] < 0:
-                        place[value] = len(order)
-                        order.append(value)
-                elif place[value] < 0:
-                    stack.append(~value)
-                    if ops[value] != "load":
-                        stack += [a for a in args[value][::-1] if place[a] < 0]
+        self.tape.close()
+        tape, place = self.tape.ordered(array("i", itertools.chain((v for v, _ in checks), *stores)))
         return Program(
             inputs=inputs,
             outputs=outputs,
-            ops=tuple([ops[v] for v in order]),
-            args=tuple([args[v] if ops[v] == "load" else tuple([place[a] for a in args[v]]) for v in order]),
+            ops=Operations(tape),
+            args=Operands(tape),
             consts={place[v]: c for v, c in self.consts.items() if place[v] >= 0},
             stores=tuple(tuple([place[v] for v in store]) for store in stores),
             checks=tuple((place[v], message) for v, message in checks),

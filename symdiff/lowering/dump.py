@@ -27,11 +27,11 @@ class Scalars(Protocol):
         """Ports."""
 
     @property
-    def ops(self) -> tuple[str, ...]:
+    def ops(self) -> Sequence[str]:
         """Operations."""
 
     @property
-    def args(self) -> tuple[tuple[int, ...], ...]:
+    def args(self) -> Sequence[tuple[int, ...]]:
         """Operands."""
 
     @property

@@ -9,17 +9,24 @@ does. A sum keeps its order where nothing is factored out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
 from typing import NamedTuple, TypeAlias
 
+from .._kernels.programs.sums import count_uses, renumber, sums_to_search
 from .builder import ProgramBuilder
+from .program import CODES, OPERATIONS
 
 #: Terms of the longest sum that is searched: the time stays linear in the length of the program.
 _LONGEST = 64
 #: What a division counts as beside a product.
 _DIVISION = 6
-_SUMS = frozenset(("add", "subtract"))
-_PRODUCTS = frozenset(("multiply", "divide"))
+_ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE = (
+    CODES[name] for name in ("add", "subtract", "multiply", "divide", "negative")
+)
+#: Of each operation, whether it is a sum; and its kind, by the numbers of :meth:`Tape.sums_to_search`.
+_IS_SUM = bytes(name in ("add", "subtract") for name in OPERATIONS)
+_KIND_OF = {"multiply": 1, "divide": 2, "negative": 3, "add": 4, "subtract": 5}
+_KINDS = bytes(_KIND_OF.get(name, 0) for name in OPERATIONS)
 
 
 class _Product(NamedTuple):
@@ -38,70 +45,51 @@ _Factor: TypeAlias = tuple[int, bool]
 _Terms: TypeAlias = list[tuple[int, _Tree]]
 
 
-def factor_out(builder: ProgramBuilder, roots: Iterable[int]) -> list[int]:
+def factor_out(builder: ProgramBuilder, roots: array[int]) -> array[int]:
     """Append shorter forms of sums to ``builder``; return the new number of each value.
 
     Parameters
     ----------
     builder : ProgramBuilder
-    roots : iterable of int
+    roots : array of int
         What is stored or checked. Values that they do not need keep their numbers.
     """
-    ops, args = builder.ops, builder.args
-    uses = [0] * len(ops)
-    for root in roots:
-        uses[root] += 1
-    inside = [False] * len(ops)  # whether the only use is in another sum
-    for v in range(len(ops) - 1, -1, -1):
-        if uses[v]:
-            op = ops[v]
-            if op != "load":
-                is_sum = op in _SUMS
-                for a in args[v]:
-                    uses[a] += 1
-                    inside[a] = is_sum and uses[a] == 1
+    tape = builder.tape
+    uses, inside = count_uses(tape, roots, _IS_SUM)
     sums = _Sums(builder, uses)
     new = sums.new
-    for v, used in enumerate(uses):
-        op = ops[v]
-        if not used or op in {"load", "const"}:
-            continue
-        shorter = sums.shorter(v) if op in _SUMS and not inside[v] else None
+    changed, done = False, 0
+    for v in sums_to_search(tape, uses, inside, _KINDS, _LONGEST):
+        if changed:
+            renumber(tape, done, v, uses, new)
+        shorter = sums.shorter(v)
         if shorter is not None:
             new[v] = shorter
-            continue
-        for a in args[v]:
-            if new[a] != a:
-                new[v] = builder.value(op, tuple([new[a] for a in args[v]]))
-                break
+            changed = True
+        elif changed:
+            renumber(tape, v, v + 1, uses, new)
+        done = v + 1
+    if changed:
+        renumber(tape, done, len(uses), uses, new)
     return new
 
 
 class _Sums:
     """The sums of a program, one after the other."""
 
-    def __init__(self, builder: ProgramBuilder, uses: list[int]) -> None:
-        self.builder, self.uses = builder, uses
-        self.new = list(range(len(uses)))
+    def __init__(self, builder: ProgramBuilder, uses: array[int]) -> None:
+        self.builder, self.tape, self.uses = builder, builder.tape, uses
+        self.new = array("i", range(len(uses)))
 
     def shorter(self, root: int) -> int | None:
         """Return a sum with factors factored out, or None where there are none."""
-        if not self._may_share(root):
-            return None
-        terms = self._terms(root)
-        if len(terms) > _LONGEST or _best(terms) is None:
-            return None
-        return self._sum(terms)
+        terms = self.search(root)
+        return None if terms is None else self._sum(terms)
 
-    def _may_share(self, root: int) -> bool:
-        """Tell whether there may be two products among the terms: most sums are seen to have none."""
-        found = 0
-        ops, uses = self.builder.ops, self.uses
-        for v in self.builder.args[root]:
-            if uses[v] == 1:
-                op = ops[v]
-                found += 2 if op in _SUMS or op == "negative" else op in _PRODUCTS
-        return found > 1
+    def search(self, root: int) -> _Terms | None:
+        """Return the terms of a sum of which two have a factor in common, None where there are none."""
+        terms = self._terms(root)
+        return None if len(terms) > _LONGEST or _best(terms) is None else terms
 
     def _terms(self, root: int) -> _Terms:
         """Return the terms of a sum from the left, each with its sign."""
@@ -109,26 +97,25 @@ class _Sums:
         stack = [(1, root)]
         while stack and len(found) <= _LONGEST:
             sign, v = stack.pop()
-            op = self.builder.ops[v]
-            if op in _SUMS and (v == root or self.uses[v] == 1):
-                a, b = self.builder.args[v]
-                stack += [(sign if op == "add" else -sign, b), (sign, a)]
-            elif op == "negative" and self.uses[v] == 1:
-                stack.append((-sign, self.builder.args[v][0]))
+            code = self.tape.code(v)
+            if code in (_ADD, _SUBTRACT) and (v == root or self.uses[v] == 1):
+                stack += [(sign if code == _ADD else -sign, self.tape.operand(v, 1)), (sign, self.tape.operand(v))]
+            elif code == _NEGATIVE and self.uses[v] == 1:
+                stack.append((-sign, self.tape.operand(v)))
             else:
-                found.append((sign, self._tree(v)))
+                found.append((sign, self._tree(v, False)))
         return found
 
-    def _tree(self, v: int, *, within: bool = False) -> _Tree:
+    def _tree(self, v: int, within: bool) -> _Tree:
         """Decompose a product whose parts are used here only, down to the last factor that is no number."""
-        op, consts = self.builder.ops[v], self.builder.consts
-        if self.uses[v] > 1 or op not in ("multiply", "divide"):
+        code, consts = self.tape.code(v), self.builder.consts
+        if self.uses[v] > 1 or code not in (_MULTIPLY, _DIVIDE):
             return v
-        a, b = self.builder.args[v]
-        if op == "divide":
+        a, b = self.tape.operand(v), self.tape.operand(v, 1)
+        if code == _DIVIDE:
             return _Product(a, b, True)
-        left = self._tree(a, within=True) if b in consts and not within else a
-        right = self._tree(b, within=True) if a in consts and not within else b
+        left = self._tree(a, True) if b in consts and not within else a
+        right = self._tree(b, True) if a in consts and not within else b
         return _Product(left, right, False)
 
     def _sum(self, terms: _Terms) -> int:

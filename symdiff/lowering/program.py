@@ -8,15 +8,18 @@ prints and every backend is compared with the same reference implementation, whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple
 
+from .._kernels.programs.tape import Tape
+from .._kernels.programs.views import Operations, tape_of
 from ..graph import BOOL
 from ..graph.scalars.functions import FUNCTIONS
 from .dump import Listed, program_lines
 
-__all__ = ["CHEAP", "GIVEN", "MASK_OPS", "MAX_ORDER", "SIGNATURES", "Port", "Program"]
+__all__ = ["CHEAP", "CODES", "GIVEN", "MASK_OPS", "MAX_ORDER", "OPERATIONS", "SIGNATURES", "Port", "Program"]
 
 REAL, MASK = "real", "mask"
 
@@ -32,6 +35,10 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "exponent": (REAL,),
     "fma": (REAL, REAL, REAL),
 }
+
+#: All operations, by the numbers that tapes have for them, and these numbers.
+OPERATIONS = ("load", "const", *SIGNATURES)
+CODES = {name: code for code, name in enumerate(OPERATIONS)}
 
 #: Operations whose value is a mask (true or false); all others give a real number.
 MASK_OPS = frozenset(row.c for row in FUNCTIONS.values() if row.c and row.gives is BOOL)
@@ -75,9 +82,9 @@ class Program(Listed):
     ----------
     inputs, outputs : tuple of Port
         What one sample reads and writes.
-    ops : tuple of str
+    ops : sequence of str
         One operation for each value, a key of :data:`SIGNATURES`, "load" or "const".
-    args : tuple of tuple of int
+    args : sequence of tuple of int
         Operands as numbers of earlier values. For "load": number of the input, element in flat
         C order. For "const": empty.
     consts : dict of int to float
@@ -93,12 +100,27 @@ class Program(Listed):
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    ops: tuple[str, ...]
-    args: tuple[tuple[int, ...], ...]
+    ops: Sequence[str]
+    args: Sequence[tuple[int, ...]]
     consts: dict[int, float]
     stores: tuple[tuple[int, ...], ...]
     checks: tuple[tuple[int, str], ...] = ()
     wide: bool = False
+
+    @cached_property
+    def tape(self) -> Tape:
+        """The operations and their operands in arrays, for passes that look at all of them."""
+        return self.ops.tape if isinstance(self.ops, Operations) else tape_of(OPERATIONS, self.ops, self.args)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How often there is each operation that there is."""
+        return {name: count for name, count in zip(OPERATIONS, self.tape.tally(), strict=True) if count}
+
+    @property
+    def operations(self) -> int:
+        """How many values are computed."""
+        return sum(count for name, count in self.tally.items() if name not in GIVEN)
 
     @property
     def computed(self) -> list[int]:
@@ -113,6 +135,9 @@ class Program(Listed):
     def lines(self) -> Iterator[str]:
         """Give the ports, a line for each value, what is checked, and what is stored."""
         return program_lines(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # a tape is made again
 
     def validate(self) -> None:
         """Check every rule of the form, in one pass.

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph import Node, postorder, rebuild
+from ..graph import Node, Numbered, number_nodes, postorder, rebuild
 from ..graph.kinds import EXPANDED
 from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
 from ..ground.gc_pause import paused
 from ..simplify import is_symmetric
-from .arrays import ARRAYS, lower_elementwise, lower_scalar
-from .builder import Ids, ProgramBuilder, fixed_shape
+from .arrays import ARRAYS, is_plain, lower_elementwise, lower_scalar
+from .builder import PAIRS, Ids, ProgramBuilder, fixed_shape
 from .factorize import factor_out
-from .program import Port, Program
+from .program import CODES, Port, Program
 
 
 def expand_functions(roots: Sequence[Node]) -> list[Node]:
@@ -74,30 +74,23 @@ def unroll(
         ``limit`` operations.
     """
     builder = ProgramBuilder(limit)
-    values: dict[Node, Any] = {}  # a number for a scalar, else an array of numbers
+    given: dict[Node, Ids | int] = {}
     for number, node in enumerate(inputs):
         shape = fixed_shape(node.shape)
         size = math.prod(shape)
         ids = [builder.emit("load", number, offset) for offset in range(size)]
-        values[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
+        given[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
     # A condition is stored as the numbers 0 and 1.
-    lowered = expand_functions([to_real(node) for node in outputs])
-    for node in postorder(lowered):
-        if node not in values:
-            args = [values[arg] for arg in node.args]
-            if not node.shape and node.op in FUNCTIONS:  # so are its arguments
-                values[node] = lower_scalar(builder, node.op, args)
-                builder.charge()
-                continue
-            builder.reserve(node)
-            found = _lower(builder, node, [np.array(arg, np.int64) if isinstance(arg, int) else arg for arg in args])
-            values[node] = found if node.shape else int(found)
-    stores = [
-        [builder.stored(v) for v in _output(values[root], k in hessians or (node.ndim == 2 and is_symmetric(node)))]
-        for k, (node, root) in enumerate(zip(outputs, lowered, strict=True))
-    ]
-    values.clear()
-    new = factor_out(builder, (*(v for v, _ in builder.checks), *itertools.chain(*stores)))
+    graph = number_nodes(expand_functions([to_real(node) for node in outputs]))
+    numbers, arrays = array("i", bytes(4 * len(graph.order))), dict[int, Ids]()
+    _lower_all(builder, given, graph, numbers, arrays)
+    stores = []
+    for k, (node, place) in enumerate(zip(outputs, graph.roots, strict=True)):
+        symmetric = k in hessians or (node.ndim == 2 and is_symmetric(node))
+        values = _output(arrays[place], symmetric) if place in arrays else [numbers[place]]
+        stores.append([builder.stored(v) for v in values])
+    del given, graph, numbers, arrays
+    new = factor_out(builder, array("i", itertools.chain((v for v, _ in builder.checks), *stores)))
     stores = [[new[v] for v in store] for store in stores]
     builder.checks = [(new[v], message) for v, message in builder.checks]
     ports_in = tuple(_port(node, f"x{i}") for i, node in enumerate(inputs))
@@ -105,10 +98,63 @@ def unroll(
     return builder.finish(ports_in, ports_out, stores)
 
 
-def _output(values: Ids | int, symmetric: bool) -> list[int]:
+_OTHER, _NONE, _FUNCTION = -1, -2, 256
+#: How functions of numbers are lowered: the number of one of :data:`PAIRS`; that of a function of one number, which is
+#: an operation of programs as it is, and this more; or something else.
+_SCALAR = {name: _FUNCTION + CODES[name] if is_plain(name) else PAIRS.get(name, _OTHER) for name in FUNCTIONS}
+
+
+def _lower_all(
+    builder: ProgramBuilder, given: dict[Node, Ids | int], graph: Numbered, numbers: array[int], arrays: dict[int, Ids]
+) -> None:
+    """Lower all nodes of a graph.
+
+    Parameters
+    ----------
+    builder : ProgramBuilder
+    given : dict of Node to array of int or int
+        Values that stand for some nodes, whatever these are computed from.
+    graph : Numbered
+    numbers : array of int
+        Receives the value of each node without axes, by its place.
+    arrays : dict of int to array of int
+        Receives the values of nodes with axes, by their places.
+    """
+    order, starts, places, _ = graph
+    for i in range(len(order)):
+        node = order[i]
+        if node in given:
+            value = given[node]
+            if isinstance(value, int):
+                numbers[i] = value
+            else:
+                arrays[i] = value
+            continue
+        op, begin, end = node.op, starts[i], starts[i + 1]
+        code = _NONE if node.shape else _SCALAR.get(op, _NONE)
+        if code != _NONE:  # a function of numbers
+            if code >= _FUNCTION:
+                numbers[i] = builder.function(code - _FUNCTION, numbers[places[begin]])
+            elif code != _OTHER:
+                numbers[i] = builder.pair(code, numbers[places[begin]], numbers[places[begin + 1]])
+            else:
+                numbers[i] = lower_scalar(builder, op, [numbers[places[k]] for k in range(begin, end)])
+            builder.charge()
+            continue
+        builder.reserve(node)
+        args = []
+        for k in range(begin, end):
+            place = places[k]
+            args.append(arrays[place] if place in arrays else np.array(numbers[place], np.int64))
+        found = _lower(builder, node, args)
+        if node.shape:
+            arrays[i] = found
+        else:
+            numbers[i] = int(found)
+
+
+def _output(values: Ids, symmetric: bool) -> list[int]:
     """Return the elements of an output: of a symmetric one the lower triangle twice, and nothing computes the other."""
-    if isinstance(values, int):
-        return [values]
     if not symmetric:
         whole: list[int] = values.ravel().tolist()
         return whole

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..errors import UnsupportedError
-from ..graph import Node, placeholder, postorder, rebuild, within
+from ..graph import Node, placeholder, postorder, rebuild, survey, within
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import LEAST, Size, named, sizes_from
 from ..graph.traversal import resize
@@ -39,7 +39,7 @@ LOOPED = FOLDS.keys() - set(SCANS)
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
     """Tell whether a formula has long axes, many elements, large products, functions of matrices, or recurrences."""
-    nodes = [*inputs, *postorder(outputs)]
+    nodes = [*inputs, *survey(outputs).apart]
     return has_many(nodes) or any(
         node.is_recurrence or any(is_what(node) for is_what in APART) or any(map(is_long, node.shape))
         for node in nodes
@@ -113,7 +113,7 @@ def _with_letters(
 ) -> Plan:
     """Plan a call, for the least that letters may be at which it can be."""
     outputs = _looped(outputs) if LOOPED else outputs
-    if has_many([*inputs, *postorder(outputs)]):
+    if has_many([*inputs, *survey(outputs).apart]):
         for most in FEWER:
             with inner_axes(most), sizes_from(LEAST), suppress(UnsupportedError):
                 return _planned(inputs, outputs, batched, limit, total=total)

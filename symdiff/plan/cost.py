@@ -78,8 +78,9 @@ def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> floa
 
 def _operations(program: Program) -> tuple[int, int]:
     """Return how many cheap operations there are, and how many others."""
-    cheap = sum(1 for op in program.ops if op in CHEAP and op not in GIVEN)
-    return cheap, sum(1 for op in program.ops if op not in CHEAP)
+    tally = program.tally
+    cheap = sum(count for op, count in tally.items() if op in CHEAP and op not in GIVEN)
+    return cheap, sum(count for op, count in tally.items() if op not in CHEAP)
 
 
 def _moved(program: Program, inputs: Sequence[Port] | None) -> float:

@@ -66,7 +66,7 @@ class Choice(NamedTuple):
         """What is known of it when it is made."""
         told: dict[str, Any] = {"reason": self.reason, "bits": self.bits}
         if isinstance(self.lowered, Program):
-            told["operations"] = len(self.lowered.computed)
+            told["operations"] = self.lowered.operations
         seconds = getattr(self.runner, "build_seconds", None)
         return told if seconds is None else {**told, "build_seconds": seconds}
 

@@ -263,7 +263,7 @@ class Kernel(Calls):
         """
         lines = [] if self._plans is None else list(self._plans.lines())
         if self._units is not None:
-            count = len(self._units.program.computed)
+            count = self._units.program.operations
             lines.insert(0, f"every sample: one program of {count} operations")
         return ShownText("\n".join(lines or [f"array operations: {self.backend}"]))
 

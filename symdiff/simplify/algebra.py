@@ -106,7 +106,8 @@ def _mirrored_order(node: Node) -> Node | None:
 # ---------------------------------------------------------------------------- algebra of scalars
 
 
-@rule("add", "x + 0, a + (-b), x + x, a c + b c", "x, a - b, 2 x, (a + b) c")
+@rule("add", "x + 0, a + (-b), x + x, a c + b c", "x, a - b, 2 x, (a + b) c",
+      inside="constant negative", linked=True)
 def _sum_forms(node: Node) -> Node | None:
     a, b = node.args
     if number(a) == 0.0:
@@ -127,7 +128,8 @@ def _sum_forms(node: Node) -> Node | None:
     return _common_factor(node, "add")
 
 
-@rule("subtract", "x - 0, 0 - x, a - (-b), a c - b c", "x, -x, a + b, (a - b) c")
+@rule("subtract", "x - 0, 0 - x, a - (-b), a c - b c", "x, -x, a + b, (a - b) c",
+      inside="constant negative", linked=True)
 def _difference_forms(node: Node) -> Node | None:
     a, b = node.args
     if number(b) == 0.0:
@@ -238,8 +240,7 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
                 return None
             ratio = ratio if c is None else product_of(ratio, c ** (side * n))
             powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
-    left = [(base, n) for base, n in powers.items() if n]
-    return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None
+    return next(base for base, n in powers.items() if n), ratio
 
 
 _powers_in = noted(partial(powers_of, most=_WINDOW))
@@ -308,7 +309,12 @@ def _common_factor(node: Node, op: str) -> Node | None:
     return result
 
 
-@rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y")
+#: Operations of what may be written without operations.
+_LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
+
+
+@rule("multiply", "1 x, -1 x, (-a) b, 2 (3 x), x x, (1/y) x", "x, -x, -(a b), 6 x, x**2, x/y",
+      inside=" ".join(("negative", "divide", *sorted(_LEAVES))), linked=True)
 def _product_forms(node: Node) -> Node | None:
     a, b = node.args
     c = number(a)
@@ -345,10 +351,6 @@ def _product_forms(node: Node) -> Node | None:
     if b.op in _LEAVES and is_leaf(b) and not is_leaf(a):
         return make("multiply", b, a)
     return None
-
-
-#: Operations of what may be written without operations.
-_LEAVES = frozenset(("slice", "reshape", "contract", "named", "input", "constant", "size", "delta", "onehot"))
 
 
 def is_leaf(node: Node) -> bool:
@@ -398,7 +400,7 @@ def _quotient_forms(node: Node) -> Node | None:
     return None
 
 
-@rule("negative", "-(-x), -(a - b), -(2 x)", "x, b - a, -2 x")
+@rule("negative", "-(-x), -(a - b), -(2 x)", "x, b - a, -2 x", inside="negative subtract", linked=True)
 def _negative_forms(node: Node) -> Node | None:
     (x,) = node.args
     if x.is_negation:

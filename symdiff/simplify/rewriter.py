@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import local
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, with_results
 from ..graph.kinds import DECLARED
@@ -47,6 +47,9 @@ class Rule(NamedTuple):
     below : tuple of int
         Kinds (:mod:`symdiff.graph.kinds`) of which there is an operation each at the node or below it wherever the
         rule fits.
+    linked : bool
+        Whether, with none of ``inside`` among the arguments, it fits no number of which :func:`_is_linked` does not
+        hold.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Rule(NamedTuple):
     kind: str = "algebra"
     inside: frozenset[str] = frozenset()
     below: tuple[int, ...] = ()
+    linked: bool = False
 
 
 RULES: list[Rule] = []
@@ -88,13 +92,19 @@ _REPEATED = (READING, DERIVED)
 
 
 def rule(
-    ops: str, pattern: str, result: str, kind: str = "algebra", inside: str = "", below: Sequence[int] = ()
+    ops: str,
+    pattern: str,
+    result: str,
+    kind: str = "algebra",
+    inside: str = "",
+    below: Sequence[int] = (),
+    linked: bool = False,
 ) -> Callable[[Rewrite], Rewrite]:
     """Add a row to the table; ``ops`` and ``inside`` list operations, separated by spaces."""
 
     def register(rewrite: Rewrite) -> Rewrite:
         name, within = rewrite.__name__.strip("_"), frozenset(inside.split())
-        RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within, tuple(below)))
+        RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within, tuple(below), linked))
         _rules.cache_clear()
         return rewrite
 
@@ -113,37 +123,70 @@ class _Table:
         for row in rules:
             for op in row.ops:
                 self.rows.setdefault(op, []).append(row)
-        self.known: dict[tuple[str, ...], dict[int, list[Rule]]] = {}
+        #: By the operation, those of up to two arguments, and the kinds below: what may fit, and what else if linked.
+        self.known: dict[Any, Any] = {}
 
-    def fitting(self, node: Node) -> Sequence[Rule]:
+    def fitting(self, node: Node) -> list[Rule]:
         """Return the rules that may fit a node, in the order of the table."""
         rows = self.rows.get(node.op)
         if rows is None:
-            return ()
+            return _NONE
         args = node.args
         if len(args) > _SEVERAL:
             return _fitting(rows, [arg.op for arg in args], node.below)
-        alike = (node.op, *[arg.op for arg in args])
-        known = self.known.get(alike)
-        if known is None:
-            known = self.known[alike] = {}
-        below = node.below
-        found = known.get(below)
+        known = self.known
+        found = known.get(node.op)
         if found is None:
-            found = known[below] = _fitting(rows, alike[1:], below)
-        return found
+            found = known[node.op] = {}
+        for arg in args:
+            known = found
+            found = known.get(arg.op)
+            if found is None:
+                found = known[arg.op] = {}
+        both = found.get(node.below)
+        if both is None:
+            every = _fitting(rows, [arg.op for arg in args], node.below)
+            alone = [row for row in every if not row.linked or not row.inside.isdisjoint([arg.op for arg in args])]
+            both = found[node.below] = (every, every if len(alone) == len(every) else alone)
+        every, alone = both
+        return every if every is alone or node.shape or _is_linked(node) else alone
 
 
 #: Arguments up to which nodes are told apart by their operations.
 _SEVERAL = 3
+_NONE: list[Rule] = []
 
 
 def _fitting(rows: Sequence[Rule], args: Sequence[str], below: int) -> list[Rule]:
     return [
         row
         for row in rows
-        if not (row.inside and row.inside.isdisjoint(args)) and all(below & kind for kind in row.below)
+        if not (row.inside and not row.linked and row.inside.isdisjoint(args))
+        and all(below & kind for kind in row.below)
     ]
+
+
+def _is_linked(node: Node) -> bool:
+    """Tell whether arguments, or factors of arguments that are products, come twice, or a first factor may be a number.
+
+    First factors are numbers unless they are functions of numbers: others are not looked into.
+    """
+    seen: list[Node] = []
+    for arg in node.args:
+        for part in seen:
+            if part is arg:
+                return True
+        seen.append(arg)
+        if arg.is_multiplication:
+            first, second = arg.args
+            if first.payload is not None or (first.args and first.args[0].shape):
+                return True
+            for part in seen:
+                if part is first or part is second:
+                    return True
+            seen.append(first)
+            seen.append(second)
+    return False
 
 
 class _Rules:
@@ -167,11 +210,12 @@ class _Rules:
         left = [row for row in rows if row.kind not in kinds]
         return _Table([row for row in left if row.kind != "arrays"]), _Table(left)
 
-    def fitting(self, node: Node) -> Sequence[Rule]:
+    def fitting(self, node: Node) -> list[Rule]:
         """Return the rules that may fit a node, in the order of the table."""
         settled, tried = node.settled, node.tried
-        rest = self._rest[tried if tried > settled else settled]
-        return (rest[1] if node.shape else rest[0]).fitting(node)
+        scalars, arrays = self._rest[tried if tried > settled else settled]
+        table: _Table = arrays if node.shape else scalars
+        return table.fitting(node)
 
 
 @cache
@@ -264,13 +308,17 @@ def _run(
     mark = mark and stability
     for node in todo:
         result = node
-        if new and node.args:
-            result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
+        if new:
+            for arg in node.args:
+                if arg in new:
+                    result = rebuild(node, tuple([new.get(arg, arg) for arg in node.args]))
+                    break
         if result.settled < level:
-            if result.is_recurrence:
+            if result.payload is not None and result.is_recurrence:
                 results = _simplified_body(result.payload.body.results, level, rewrites, stability, mark)
                 result = with_results(result, result.args, results)
-            if result.op in (rules.arrays if result.shape else rules.scalars).rows:
+            table = rules.arrays if result.shape else rules.scalars
+            if result.op in table.rows:
                 found = _settle(result, rules, rewrites)
                 if found is not result:
                     result = found
@@ -322,13 +370,16 @@ def _mark_made(node: Node, rules: _Rules, depth: int = _MADE) -> None:
 def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
     """Apply rules to one node until none fits, or until one undoes what others did."""
     seen: set[Node] = set()
-    left_alone = _nested.left_alone
+    left_alone = -1
     for turn in range(_TURNS):
         if turn > _ORDINARY:
             if node in seen:
                 break
             seen.add(node)
-        for row in rules.fitting(node):
+        rows = rules.fitting(node)
+        if rows and left_alone < 0:
+            left_alone = _nested.left_alone
+        for row in rows:
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)
@@ -342,7 +393,7 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
                 break
         else:
             # a rule that was given a node as it was might fit at another time
-            if node.tried < rules.level and left_alone == _nested.left_alone:
+            if node.tried < rules.level and (left_alone < 0 or left_alone == _nested.left_alone):
                 mark_tried(node, rules.level)
             break
     return node

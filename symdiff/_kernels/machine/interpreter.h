@@ -140,7 +140,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #define SD_JOIN(a, b) SD_JOIN_(a, b)
 
 #if defined __x86_64__
-#include "../system/begin_avx512.h"
+#include "../system/sets/begin_avx512.h"
 #define SD_REGISTERS 1
 #define SINGLE 0
 #define W 8
@@ -153,8 +153,8 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #undef W
 #undef SINGLE
 #undef SD_REGISTERS
-#include "../system/end_set.h"
-#include "../system/begin_avx2.h"
+#include "../system/sets/end_set.h"
+#include "../system/sets/begin_avx2.h"
 #define SD_REGISTERS 0
 #define SINGLE 0
 #define W 4
@@ -167,7 +167,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #undef W
 #undef SINGLE
 #undef SD_REGISTERS
-#include "../system/end_set.h"
+#include "../system/sets/end_set.h"
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
 #if defined __aarch64__

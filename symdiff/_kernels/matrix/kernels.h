@@ -48,16 +48,16 @@ static long sd_determinant_lu(const sd_matrix_call *call, void *workspace) {
 #define SINGLE 0
 
 #if defined __x86_64__
-#include "../system/begin_avx512.h"
+#include "../system/sets/begin_avx512.h"
 #define W 8
 #include "kind.h"
 #undef W
-#include "../system/end_set.h"
-#include "../system/begin_avx2.h"
+#include "../system/sets/end_set.h"
+#include "../system/sets/begin_avx2.h"
 #define W 4
 #include "kind.h"
 #undef W
-#include "../system/end_set.h"
+#include "../system/sets/end_set.h"
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
 #define W 2

@@ -8,51 +8,17 @@ table, so a search begins again where the table has changed meanwhile. Everythin
 """
 
 from cpython.list cimport PyList_Append, PyList_GET_SIZE
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #include <structmember.h>
-
-    #define SD_PREDICATES 64
-
-    static PyMemberDef sd_fields[8];
-
-    /* Make a field readable as Python's own slots are, which the interpreter reads without a call. */
-    static int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind)
-    {
-        sd_fields[i].name = name;
-        sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_UINT;
-        sd_fields[i].offset = offset;
-        sd_fields[i].flags = READONLY;
-        PyObject *shown = PyDescr_NewMember(type, &sd_fields[i]);
-        if (shown == NULL)
-            return -1;
-        int failed = PyDict_SetItemString(type->tp_dict, name, shown);
-        Py_DECREF(shown);
-        PyType_Modified(type);
-        return failed;
-    }
-
-    static PyGetSetDef sd_predicates[SD_PREDICATES];
-
-    /* Make an attribute of a type that calls a function with the object and a pointer. */
-    static PyObject *sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
-    {
-        sd_predicates[i].name = name;
-        sd_predicates[i].get = ask;
-        sd_predicates[i].closure = about;
-        return PyDescr_NewGetSet(type, &sd_predicates[i]);
-    }
-    """
+cdef extern from "system/attributes.h":
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
     ctypedef object (*getter)(object, void *)
     object sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
-    enum: SD_PREDICATES
+    enum: SD_PREDICATES, SD_NUMBERS, SD_FREE, SD_GONE
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
     bint PyObject_IS_GC(PyObject *)
@@ -72,58 +38,61 @@ cdef class Unique:
         What one may note of it besides.
     """
 
-    cdef object op, payload, dtype
-    cdef tuple args, shape
-    cdef Py_hash_t key
-    #: The last walk that has met it.
-    cdef uint32_t met
-    cdef uint32_t below
-    cdef uint8_t settled
-    cdef uint8_t tried
-    #: The number of its operation among those that predicates are about, 0 for any other.
-    cdef uint8_t number
-
     def __dealloc__(self):
         _remove(self)
 
 
 cdef PyObject **slots = NULL
+#: What is in each slot: nothing, an object that is gone, or bits of the key of the one that is there.
+cdef uint8_t *tags = NULL
 cdef size_t mask = 0
 #: Objects of the table, and slots that are not free: those of objects that are gone are used again when it is copied.
 cdef size_t alive = 0
 cdef size_t taken = 0
 cdef uint64_t version = 0
-cdef PyObject *gone = <PyObject *>&slots
 cdef dict bits = {}
 #: Functions of the arguments of an operation that give bits of it which do not hold with these.
 cdef dict exceptions = {}
 #: Numbers of operations, and for each predicate which numbers it is true of.
 cdef dict numbers = {}
-cdef uint8_t passes[SD_PREDICATES][256]
+cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
+#: Which operations of objects without a shape walks may count, and how many of each the last such walk has met.
+cdef uint8_t alike[SD_NUMBERS]
+cdef Py_ssize_t counted[SD_NUMBERS]
 #: Names of the predicates, which their attributes point to.
 cdef list predicates = []
 
 
+cdef inline uint8_t _tag(Py_hash_t key) noexcept:
+    """Return the bits of a key that are beside its slot: most objects that it is not are told by them alone."""
+    return <uint8_t>((<uint64_t>key >> 56) % 254 + 2)
+
+
 cdef int _copy() except -1:
-    """Copy the table into one of three to six slots for each object."""
-    global slots, mask, taken, version
+    """Copy the table into one and a half to three slots for each object."""
+    global slots, tags, mask, taken, version
     cdef size_t size = 1 << 12
-    while size < 3 * alive:
+    while 2 * size < 3 * alive:
         size *= 2
-    cdef PyObject **new = <PyObject **>PyMem_Calloc(size, sizeof(PyObject *))
+    cdef PyObject **new = <PyObject **>PyMem_Malloc(size * sizeof(PyObject *))
+    cdef uint8_t *told = <uint8_t *>PyMem_Calloc(size, 1)
     cdef PyObject **old = slots
+    cdef uint8_t *before = tags
     cdef size_t i, at, count = mask + 1 if slots != NULL else 0
-    if new == NULL:
+    if new == NULL or told == NULL:
+        PyMem_Free(new)
+        PyMem_Free(told)
         raise MemoryError
     for i in range(count):
-        if old[i] != NULL and old[i] != gone:
+        if before[i] > SD_GONE:
             at = <size_t>(<Unique>old[i]).key & (size - 1)
-            while new[at] != NULL:
+            while told[at] != SD_FREE:
                 at = (at + 1) & (size - 1)
-            new[at] = old[i]
-    slots, mask, taken = new, size - 1, alive
+            new[at], told[at] = old[i], before[i]
+    slots, tags, mask, taken = new, told, size - 1, alive
     version += 1
     PyMem_Free(old)
+    PyMem_Free(before)
     return 0
 
 
@@ -131,9 +100,10 @@ cdef void _remove(Unique self) noexcept:
     """Take an object out of the table, if it is there."""
     global alive, version
     cdef size_t at = <size_t>self.key & mask
-    while slots[at] != NULL:
-        if slots[at] == <PyObject *>self:
-            slots[at] = gone
+    cdef uint8_t tag = _tag(self.key)
+    while tags[at] != SD_FREE:
+        if tags[at] == tag and slots[at] == <PyObject *>self:
+            tags[at] = SD_GONE
             alive -= 1
             version += 1
             return
@@ -159,9 +129,10 @@ cdef Unique _find(Py_hash_t key, op, tuple args, payload, tuple shape, dtype):
     cdef size_t at = <size_t>key & mask
     cdef uint64_t seen = version
     cdef Unique other
-    while slots[at] != NULL:
+    cdef uint8_t tag = _tag(key)
+    while tags[at] != SD_FREE:
         # one that nobody holds waits for its memory to be freed
-        if slots[at] != gone and (<Unique>slots[at]).key == key and Py_REFCNT(slots[at]) > 0:
+        if tags[at] == tag and (<Unique>slots[at]).key == key and Py_REFCNT(slots[at]) > 0:
             other = <Unique>slots[at]
             if other.args is not None and _same_args(other.args, args) and _equal(other.op, op):
                 if _equal(other.dtype, dtype) and _equal(other.shape, shape) and _equal(other.payload, payload):
@@ -189,7 +160,7 @@ cdef inline Py_hash_t _mixed(Py_hash_t a, Py_hash_t b) noexcept:
     return <Py_hash_t>(h ^ (h >> 32))
 
 
-def unique(type kind, op, tuple args, payload, tuple shape, dtype):
+cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     """Return the one object of a description, an instance of ``kind``, making it when it is new."""
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
@@ -217,20 +188,20 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     below |= own
     if PyTuple_GET_SIZE(args) == 0:
         below |= <uint32_t>bits.get(type(payload), 0)
-    if 3 * (taken + 1) >= 2 * (mask + 1):
+    if 4 * (taken + 1) >= 3 * (mask + 1):
         _copy()
     fresh = kind.__new__(kind)
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
     fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
-    fresh.below, fresh.key, fresh.number = below, key, <uint8_t>numbers.get(op, 0)
+    fresh.below, fresh.key, fresh.number = below, key, <uint16_t>numbers.get(op, 0)
     found = _find(key, op, args, payload, shape, dtype)  # what runs meanwhile may have made it
     if found is not None:
         return found
     at = <size_t>key & mask
-    while slots[at] != NULL and slots[at] != gone:
+    while tags[at] > SD_GONE:
         at = (at + 1) & mask
-    taken += slots[at] == NULL
-    slots[at] = <PyObject *>fresh
+    taken += tags[at] == SD_FREE
+    slots[at], tags[at] = <PyObject *>fresh, _tag(key)
     alive += 1
     version += 1
     if not is_tracked:  # nothing below can be in a circle, so that the collector need not look at it
@@ -240,14 +211,16 @@ def unique(type kind, op, tuple args, payload, tuple shape, dtype):
     return fresh
 
 
-def mark(Unique one, int level):
+cpdef int mark(Unique one, int level) except -1:
     """Note a number below 256 beside an object, as ``settled``."""
     one.settled = level
+    return 0
 
 
-def mark_tried(Unique one, int level):
+cpdef int mark_tried(Unique one, int level) except -1:
     """Note a number below 256 beside an object, as ``tried``."""
     one.tried = level
+    return 0
 
 
 cdef struct Step:
@@ -259,24 +232,24 @@ cdef size_t room = 0
 cdef uint32_t walks = 0
 
 
-cdef uint32_t _next_walk() noexcept:
+cdef uint32_t next_walk() noexcept:
     """Return a number that no object was met by."""
     global walks
     cdef size_t i
     walks += 1
     if walks == 0:  # all numbers were used once
         for i in range(mask + 1):
-            if slots[i] != NULL and slots[i] != gone:
+            if tags[i] > SD_GONE:
                 (<Unique>slots[i]).met = 0
         walks = 1
     return walks
 
 
-#: Which objects a walk gives: all, those without arguments, or those with a shape or a payload.
-ALL, LEAVES, DESCRIBED = range(3)
+#: Which objects a walk gives: all, those without arguments, or those that it does not count.
+ALL, LEAVES, APART = range(3)
 
 
-def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
+cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     """Return every object below ``roots`` once, arguments before uses, in the order of a recursion from the left.
 
     Parameters
@@ -287,7 +260,7 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     most : int
         The walk ends where it has more objects to give; -1 sets no end.
     which : int
-        The objects that it gives: ``ALL``, ``LEAVES`` or ``DESCRIBED``.
+        The objects that it gives: ``ALL``, ``LEAVES`` or ``APART``.
 
     Notes
     -----
@@ -303,7 +276,9 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
     for node in tops:
         if node is None:
             raise TypeError("None among the roots of a walk; expected nodes")
-    this = _next_walk()
+    this = next_walk()
+    if which == 2:
+        memset(counted, 0, sizeof(counted))
     for node in tops:
         if node.met == this or (settled and node.settled >= settled):
             continue
@@ -327,10 +302,9 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
                 (<Unique>arg).met = this
                 continue
             node = <Unique>step.node
-            if which == 0 or (
-                PyTuple_GET_SIZE(node.args) == 0 if which == 1
-                else node.payload is not None or PyTuple_GET_SIZE(node.shape) != 0
-            ):
+            if which == 2 and alike[node.number] and PyTuple_GET_SIZE(node.shape) == 0:
+                counted[node.number] += 1
+            elif which != 1 or PyTuple_GET_SIZE(node.args) == 0:
                 PyList_Append(order, node)
             depth -= 1
             if 0 <= most < PyList_GET_SIZE(order):
@@ -338,6 +312,21 @@ def walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
             if depth == 0:
                 break
     return order
+
+
+def survey(roots):
+    """Return the objects below ``roots`` that are not alike, as :func:`walk` does, and how many of each kind are.
+
+    Returns
+    -------
+    apart : list of Unique
+    alike : dict of str to int
+        By operation, see :func:`assign_alike`.
+    """
+    cdef Py_ssize_t kept[SD_NUMBERS]
+    cdef list apart = walk(roots, 0, -1, 2)
+    memcpy(kept, counted, sizeof(counted))  # before anything else may run, and walk
+    return apart, {op: kept[<int>i] for op, i in numbers.items() if kept[<int>i]}
 
 
 cdef int _grow() except -1:
@@ -364,6 +353,17 @@ cdef object _passes(object one, void *passing):
     return (<uint8_t *>passing)[(<Unique>one).number] != 0
 
 
+cdef int _number_of(op) except -1:
+    if op not in numbers and len(numbers) == SD_NUMBERS - 1:
+        raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
+    return numbers.setdefault(op, len(numbers) + 1)
+
+
+def assign_alike(op):
+    """Have walks count objects of an operation that have no shape, before the first such object is made."""
+    alike[_number_of(op)] = 1
+
+
 def add_predicates(type kind, dict known):
     """Give a type attributes that tell whether the operation of an object is one of some names.
 
@@ -381,9 +381,7 @@ def add_predicates(type kind, dict known):
             raise OverflowError(f"more than {SD_PREDICATES} predicates; expected fewer")
         predicates.append(name.encode())
         for op in operations:
-            if op not in numbers and len(numbers) == 255:
-                raise OverflowError("more than 255 operations with predicates; expected fewer")
-            passes[i][numbers.setdefault(op, len(numbers) + 1)] = 1
+            passes[i][_number_of(op)] = 1
         setattr(kind, name, sd_ask(<PyTypeObject *>kind, i, predicates[i], _passes, passes[i]))
 
 

@@ -35,7 +35,7 @@ class Marks(NamedTuple):
         """Return where a step's image counts."""
         mask = None if image is None else image.mask
         if image is not None and mask is not None and self.whole:
-            image = image._replace(mask=reshape(any_along(mask, range(mask.ndim)), ()))
+            image = Masked(image.value, reshape(any_along(mask, range(mask.ndim)), ()), image.settled)
         return counted(image, self.shape(shape))
 
 

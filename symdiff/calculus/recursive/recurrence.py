@@ -124,7 +124,7 @@ def _inputs(node: Node) -> tuple[list[_Input], list[_Input], list[_Input]]:
 
 def _differential(node: Node, tangents: Sequence[Node | None]) -> Node:
     """Carry tangents along."""
-    nothing = Walk(set(), set(), set())
+    nothing = Walk((), set(), set())
     return _pushed(node, [None if t is None else Masked(t, None) for t in tangents], nothing).value
 
 
@@ -202,7 +202,7 @@ def _within(node: Node, walk: Walk) -> Walk:
         below = unbounded_below(order, wild.__contains__)
         more = {x for x, result in zip(body.carried, body.results, strict=False) if result in below} - wild
         if not more:
-            return Walk(set(), wild, set(), None, walk.data)
+            return Walk((), wild, set(), None, walk.data)
         wild |= more
 
 

@@ -38,7 +38,7 @@ def checkpointed(node: Node, slope: Masked, active: Sequence[bool], prefix: int,
     value = _in_segments(node, stand_in)
     wrt = [own for own, has in zip(stand_in, active, strict=True) if has]
     wild = {own for own, arg in zip(stand_in, node.args, strict=True) if walk.is_wild(arg)}
-    pulled = iter(pull({value: slope}, wrt, prefix, Walk(set(), wild, set(), None, walk.data)))
+    pulled = iter(pull({value: slope}, wrt, prefix, Walk((), wild, set(), None, walk.data)))
     found = [next(pulled) if has else None for has in active]
     there = dict(zip(stand_in, node.args, strict=True))
     return [None if one is None else _placed(one, there) for one in found]
@@ -47,9 +47,9 @@ def checkpointed(node: Node, slope: Masked, active: Sequence[bool], prefix: int,
 def _placed(slope: Masked, there: dict[Node, Node]) -> Masked:
     """Put arguments in the place of what stands for them."""
     if slope.mask is None:
-        return slope._replace(value=substitute([slope.value], there)[0])
+        return Masked(substitute([slope.value], there)[0], slope.mask, slope.settled)
     value, mask = substitute([slope.value, slope.mask], there)
-    return slope._replace(value=value, mask=mask)
+    return Masked(value, mask, slope.settled)
 
 
 def _in_segments(node: Node, args: Sequence[Node]) -> Node:

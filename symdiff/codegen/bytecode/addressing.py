@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..._kernels.interpreter import OPCODES
-from .registers import ABLE
-from .select import ACCUMULATOR
+from .select import ABLE, ACCUMULATOR
 
 __all__ = ["form_of"]
 

@@ -1,16 +1,19 @@
 """From a scalar program to the code of the interpreter (``_kernels/machine/interpreter.h``).
 
-``select.py`` has selected instructions for the accumulator and their order; ``registers.py`` allocates
-the other registers. This module decides where in memory all other values are, when inputs are
-loaded and results stored, and how instructions are encoded.
+``select.py`` has selected instructions for the accumulator and their order. This module decides when inputs are
+loaded and results stored. What happens at every step (registers, places in memory, words) is compiled and works on
+arrays (``_kernels/programs/bytecode``).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..._kernels.interpreter import OPCODES, VECTORS, registers
+from ..._kernels.programs.bytecode.registers import NAMES as REGISTERS
+from ..._kernels.programs.bytecode.registers import allocate_registers
+from ..._kernels.programs.bytecode.words import Writer
 from ...ground.gc_pause import paused
 from ...lowering.program import Program
 from ..c.emit import Target
@@ -18,9 +21,8 @@ from ..c.spelling import spelling
 from ..row_blocks import Block, Run, load_blocks, split_runs, store_blocks
 from .addressing import form_of
 from .format import Bytecode
-from .prefetch import prefetches, spread
-from .registers import allocate_registers
-from .select import ACCUMULATOR, Instruction, schedule, select_instructions
+from .prefetch import prefetches
+from .select import ABLE, schedule, select_instructions
 
 __all__ = ["WAITING", "assemble"]
 
@@ -30,7 +32,6 @@ __all__ = ["WAITING", "assemble"]
 WAITING = 128
 #: Steps that inputs may be brought to memory too early.
 SHORT = 16
-_NOWHERE: dict[int, str] = {}
 
 
 @paused
@@ -61,18 +62,7 @@ def assemble(
     -------
     Bytecode
     """
-    writer = _Assembler(program, target, reduce, columns, single, constant, brief)
-    writer.write()
-    return Bytecode(
-        tuple([word for instruction in writer.instructions for word in instruction]),
-        tuple([struct.unpack("d", key)[0] for key in writer.numbers]),
-        tuple([struct.unpack("d", key)[0] for key in writer.vectors]),
-        tuple([x for key in writer.rows for x in struct.unpack("8d", key)]),
-        tuple(writer.functions),
-        tuple([writer.bring(v) for v in writer.checks]),
-        writer.lanes,
-        writer.tiles * writer.tile,
-    )
+    return _Assembler(program, target, reduce, columns, single, constant, brief).write()
 
 
 class _Assembler:
@@ -94,79 +84,44 @@ class _Assembler:
         self.item = 4 if single else 8
         #: Bytes of a tile.
         self.tile = VECTORS * self.lanes * self.item
-        self.instructions: list[tuple[int, ...]] = []
-        self.numbers: dict[bytes, int] = {}
-        self.vectors: dict[bytes, int] = {}
         self.rows: dict[bytes, int] = {}
         self.functions: dict[str, int] = {}
-        #: The instruction and the number of each operation that is called.
-        self.spelled: dict[str, tuple[str, int]] = {}
-        self.free: list[int] = []
-        self.tiles = 0
-        #: The operand of each value that is in memory.
-        self.place: dict[int, int] = {}
-
-        # What is loaded twice is one value.
-        first: dict[tuple[int, ...], int] = {}
-        args: Sequence[tuple[int, ...]] = program.args
-        again: dict[int, int] = {}
-        for i, op in enumerate(program.ops):
-            if op == "load" and first.setdefault(args[i], i) != i:
-                again[i] = first[args[i]]
-        if again:
-            pairs = zip(program.ops, args, strict=True)
-            args = [a if op == "load" else tuple([again.get(v, v) for v in a]) for op, a in pairs]
-        self.outputs = [tuple([again.get(v, v) for v in values]) for values in program.stores]
-        self.checks = [again.get(v, v) for v, _ in program.checks]
-        wanted = {v for values in self.outputs for v in values} | set(self.checks)
-        calls = {op for op in {*program.ops} if not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))}
-        steps = select_instructions(program.ops, args, wanted, calls)
-        self.steps = steps if brief else schedule(steps)
-        self.registers = 0 if brief else registers(self.lanes, self.single)
-        self.calls = [step.name in calls for step in self.steps]
-
-        self._plan_loads(args, wanted)
+        self.outputs: Sequence[Sequence[int]] = program.stores
+        self.checks = [v for v, _ in program.checks]
+        selected = select_instructions(program.tape, (*self.outputs, self.checks))
+        first = selected.first
+        if first is not None:  # what is loaded twice is one value
+            self.outputs = [tuple([first[v] for v in values]) for values in self.outputs]
+            self.checks = [first[v] for v in self.checks]
+        self.steps = selected.steps if brief else schedule(selected.steps)
+        self.writer = Writer(
+            program.tape, program.consts, self.steps, self.tile, self.tile // VECTORS, OPCODES["save"]
+        )
+        self._plan_loads(selected.loads())
         self._plan_stores()
-        self._plan_registers()
+        self._plan_reads(0 if brief else registers(self.lanes, self.single))
 
     # ---------------------------------------------------------------------------- what happens when
 
-    def _plan_loads(self, args: Sequence[tuple[int, ...]], wanted: set[int]) -> None:
+    def _plan_loads(self, elements: Mapping[int, Mapping[int, int]]) -> None:
         """Find the block that brings each input, and the step that it is brought before."""
-        read = wanted.copy()
-        for step in self.steps:
-            read.update(step.reads)
-        elements: dict[int, dict[int, int]] = {}
-        for i, op in enumerate(self.program.ops):
-            if op == "load" and i in read:
-                port, element = args[i]
-                elements.setdefault(port, {})[element] = i
-        #: The block of each value that is loaded.
-        self.loads = {
-            v: block
+        blocks = [
+            block
             for port, values in elements.items()
             for block in load_blocks(values, port, self.program.inputs[port].size, self.columns or self.constant[port])
-            for v in block.values
-            if v >= 0
-        }
+        ]
+        #: The block of each value that is loaded.
+        self.loads = {v: block for block in blocks for v in block.values if v >= 0}
         #: Blocks that are loaded before a step.
         self.before: dict[int, list[Block]] = {}
-        seen: set[Block] = set()
-        begin = 0
-        for t, step in enumerate(self.steps):
-            if ACCUMULATOR not in step.args:
-                begin = t
-            for v in step.reads:
-                block = self.loads.get(v)
-                if block is not None and block not in seen:
-                    seen.add(block)
-                    # before a chain, if it is short: what is in the accumulator would have to be kept
-                    self.before.setdefault(begin if t - begin <= SHORT else t, []).append(block)
+        # before a chain, if it is short: what is in the accumulator would have to be kept
+        for t, k in self.steps.first_reads([block.values for block in blocks], SHORT):
+            self.before.setdefault(t, []).append(blocks[k])
 
     def _plan_stores(self) -> None:
         """Find what goes to an output from the accumulator, and the blocks that are stored after each step."""
-        made = {step.value: t for t, step in enumerate(self.steps)}
-        #: For values in the accumulator, the instructions that store them.
+        made = self.steps.times(len(self.program.ops))
+        #: The instructions that store a value from the accumulator after a step.
         self.direct: dict[int, list[tuple[int, ...]]] = {}
         #: Runs of constants in outputs, and the outputs they are in.
         self.runs: list[tuple[int, Run]] = []
@@ -182,19 +137,19 @@ class _Assembler:
                 v = block.values[0]
                 if self.reduce and self.program.consts.get(v) == 0.0:
                     continue  # sums begin with 0, to which a 0 adds nothing
-                if not one_by_one or v not in made:
+                if not one_by_one or made[v] < 0:
                     blocks.append(block)
                 elif self.reduce:
-                    self.direct.setdefault(v, []).append((OPCODES["to_sum"], block.start))
+                    self.direct.setdefault(made[v], []).append((OPCODES["to_sum"], block.start))
                 elif len(values) == 1:
-                    self.direct.setdefault(v, []).append((OPCODES["to_number"], port))
+                    self.direct.setdefault(made[v], []).append((OPCODES["to_number"], port))
                 else:
-                    self.direct.setdefault(v, []).append((OPCODES["to_column"], port, block.start))
+                    self.direct.setdefault(made[v], []).append((OPCODES["to_column"], port, block.start))
         ready: dict[int, list[Block]] = {}
         last = len(self.steps) - 1
         for block in blocks:
             # what is not computed is stored as far into the steps as it stands in the program; -1 is before all
-            times = [made.get(v, min(v * last // len(self.program.ops), last)) for v in block.values]
+            times = [made[v] if made[v] >= 0 else min(v * last // len(made), last) for v in block.values]
             ready.setdefault(max(times), []).append(block)
         #: Blocks that are stored after a step.
         self.after: dict[int, list[Block]] = {}
@@ -209,174 +164,109 @@ class _Assembler:
                     waiting, different = [], set()
         self.after[last] = self.after.get(last, []) + waiting
 
-    def _plan_registers(self) -> None:
+    def _plan_reads(self, registers: int) -> None:
         """Choose what stays in registers, and count how often each value is read from memory."""
-        barriers = {t - 0.6 for t, blocks in self.before.items() if not all(self._is_column(b.port) for b in blocks)}
-        barriers |= {t - 0.1 for t, call in enumerate(self.calls) if call} | {t + 0.1 for t in self.after}
+        writer = self.writer
         stored = [v for blocks in self.after.values() for block in blocks for v in dict.fromkeys(block.values)]
-        called = [step.value for step, call in zip(self.steps, self.calls, strict=True) if call]
-        kept = {*stored, *called, *self.checks}
-        consts = self.program.consts
-        self.stays = allocate_registers(self.steps, self.registers, kept, consts.keys(), sorted(barriers))
-        #: For each step the registers of what it reads there.
-        self.held: dict[int, dict[int, str]] = {}
-        for (t, v), register in self.stays.reads.items():
-            self.held.setdefault(t, {})[v] = register
-        #: How often each value will be read from memory.
-        self.uses: dict[int, int] = {}
-        for v in (*stored, *self.checks):
-            self.uses[v] = self.uses.get(v, 0) + 1
-        for t, step in enumerate(self.steps):
-            held = self.held.get(t, _NOWHERE)
-            for v in step.reads:
-                if v not in consts and v not in held:
-                    self.uses[v] = self.uses.get(v, 0) + 1
-        for loads in self.stays.loads.values():
-            for _, v in loads:
-                self.uses[v] = self.uses.get(v, 0) + 1
+        if registers:
+            calls = self.steps.calls()
+            rows = [t for t, blocks in self.before.items() if not all(self._is_column(b.port) for b in blocks)]
+            barriers = [*[t - 0.6 for t in rows], *[t - 0.1 for t in calls], *[t + 0.1 for t in self.after]]
+            kept = [*stored, *[self.steps.value(t) for t in calls], *self.checks]
+            stays = allocate_registers(self.steps, registers, kept, ABLE, sorted(barriers))
+            writer.use(stays, [OPCODES[f"put_{r}"] for r in REGISTERS], [OPCODES[f"load_{r}"] for r in REGISTERS])
+        writer.will_read(stored)
+        writer.will_read(self.checks)
+        writer.count_reads()
 
     def _is_column(self, port: int) -> bool:
         return self.constant[port] or (self.columns and self.program.inputs[port].size > 1)
 
     # ---------------------------------------------------------------------------- writing
 
-    def write(self) -> None:
+    def write(self) -> Bytecode:
         """Write everything."""
-        save, loads, puts, uses = OPCODES["save"], self.stays.loads, self.stays.puts, self.uses
-        for t, step in enumerate(self.steps):
-            if t in self.before:
-                self._keeping(t, self.before[t], self._load_all)
-            if t in loads:
-                for register, v in loads[t]:
-                    self._emit(f"load_{register}", self.place[v])
-                    self._read(v)
-            if self.calls[t]:
-                self._call(step)
-            else:
-                self._operate(t, step)
-            v = step.value
-            if v in uses and v not in self.place:
-                self.place[v] = place = self._room()
-                self.instructions.append((save, place))
-            if t in puts:
-                for register in puts[t]:
-                    self._emit(f"put_{register}")
-            if v in self.direct:
-                self.instructions += self.direct[v]
-            if t in self.after:
-                self._keeping(t + 1, self.after[t], self._store)
-        if not self.steps:
-            self._store(self.after[-1])
+        writer, before, direct, after, done = self.writer, self.before, self.direct, self.after, 0
+        writer.know([self._instruction(*form) for form in self.steps.forms()])
+        for t in sorted({*before, *direct, *after}):
+            if t in before:
+                writer.run(done, t)
+                done = t
+                self._keeping(t, before[t], self._load_all)
+            if t in direct or t in after:
+                writer.run(done, t + 1)
+                done = t + 1
+                for instruction in direct.get(t, ()):
+                    writer.emit(*instruction)
+                self._keeping(t + 1, after.get(t, []), self._store)
+        writer.run(done, len(self.steps))
         self._fill()
         for v in self.checks:
             self.bring(v)
-        self.instructions = spread(self.instructions, self._prefetches())
-        self._emit("end")
+        return Bytecode(
+            writer.code([*self._prefetches()], OPCODES["end"]),
+            tuple([struct.unpack("d", key)[0] for key in writer.numbers]),
+            tuple([struct.unpack("d", key)[0] for key in writer.vectors]),
+            tuple([x for key in self.rows for x in struct.unpack("8d", key)]),
+            tuple(self.functions),
+            tuple([self.bring(v) for v in self.checks]),
+            self.lanes,
+            writer.tiles * self.tile,
+        )
 
     def _keeping(self, t: int, blocks: list[Block], move: Callable[[list[Block]], None]) -> None:
         """Move blocks, and keep what step ``t`` reads in the accumulator, which moves overwrite."""
         if not blocks:
             return
-        if t == len(self.steps) or ACCUMULATOR not in self.steps[t].args:
+        if t == len(self.steps) or not self.steps.chained(t):
             move(blocks)
             return
-        held = self.steps[t - 1].value
-        here = self.place.get(held, -1)
-        place = here if here >= 0 else self._room()
+        here = self.writer.at(self.steps.value(t - 1))
+        place = here if here >= 0 else self.writer.take()
         if here < 0:
             self._emit("save", place)
         move(blocks)
         self._emit("load", place)
         if here < 0:
-            self.free.append(place)
+            self.writer.give_back(place)
 
-    def _operate(self, t: int, step: Instruction) -> None:
-        """Write an operation, or two in one, on operands wherever they are."""
-        args, consts, held = step.args, self.program.consts, self.held.get(t, _NOWHERE)
-        kinds = ""
-        for v in args:
-            kinds += "a" if v == ACCUMULATOR else held.get(v, "n" if v in consts else "m")
-        twice = len(args) > 1 and len({*args}) < len(args)
-        opcode, order = form_of(step.name, kinds, tuple([args.index(v) for v in args]) if twice else ())
-        words = [opcode]
-        place, uses = self.place, self.uses
-        for k, is_vector in order:
-            v = args[k]
-            words.append(self._vector(consts[v]) if is_vector else place[v] if v in place else self.bring(v))
-        for v in step.reads:
-            if v not in held and v not in consts:
-                left = uses[v] = uses[v] - 1
-                if not left:
-                    self.free.append(place.pop(v))
-        self.instructions.append(tuple(words))
-
-    def _call(self, step: Instruction) -> None:
-        """Write the call of a function, which goes from memory to memory."""
-        op = step.name
-        known = self.spelled.get(op)
-        if known is None:
-            spelled = spelling(op, self.lanes, self.target.prefix, self.target.vector_math, self.single)
-            number = self.functions.setdefault(spelled.pointer or spelled.own or op, len(self.functions))
-            means = "call" if spelled.symbol or spelled.own else "library" if spelled.library else "lanes"
-            known = self.spelled[op] = f"{means}{len(step.args)}", number
-        operands = [self.bring(v) for v in step.args]
-        for v in step.reads:
-            self._read(v)
-        place = self.place[step.value] = self._room()
-        self._emit(known[0], known[1], place, *operands)
-        if step.value not in self.uses:
-            self.free.append(self.place.pop(step.value))
+    def _instruction(
+        self, name: str, kinds: str | None, same: tuple[int, ...]
+    ) -> tuple[int, int, Sequence[tuple[int, bool]]]:
+        """Return the instruction for a form of steps: its opcode, what it calls (-1 for nothing), and its operands."""
+        if kinds is not None:
+            opcode, order = form_of(name, kinds, same)
+            return opcode, -1, order
+        spelled = spelling(name, self.lanes, self.target.prefix, self.target.vector_math, self.single)
+        number = self.functions.setdefault(spelled.pointer or spelled.own or name, len(self.functions))
+        means = "call" if spelled.symbol or spelled.own else "library" if spelled.library else "lanes"
+        return OPCODES[f"{means}{len(same)}"], number, ()
 
     # ---------------------------------------------------------------------------- values in memory
 
     def bring(self, v: int) -> int:
         """Return where in memory a value is; bring it there if it is an input or a number."""
-        if v not in self.place:
-            if v in self.loads:
-                self._load(self.loads[v])
-            else:
-                return self._number(self.program.consts[v])
-        return self.place[v]
+        if v in self.loads and self.writer.at(v) < 0:
+            self._load(self.loads[v])
+        return self.writer.bring(v)
 
     def _load_all(self, blocks: list[Block]) -> None:
         for block in blocks:
             self._load(block)
 
     def _load(self, block: Block) -> None:
-        for v in block.values:
-            if v >= 0:
-                self.place[v] = self._room()
-        port, start, values = block.port, block.start, block.values
+        places = [self.writer.put(v) if v >= 0 else -1 for v in block.values]
+        port, start = block.port, self.item * block.start
         if self.constant[port]:
-            self._emit("shared", port, self.item * start, self.place[values[0]])
+            self._emit("shared", port, start, places[0])
         elif self._is_column(port):
-            self._emit("column", port, start, self.place[values[0]])
+            self._emit("column", port, block.start, places[0])
+        elif -1 in block.values:
+            spare = self.writer.take()
+            self._emit(f"rows{len(places)}", port, start, *[spare if place < 0 else place for place in places])
+            self.writer.give_back(spare)
         else:
-            spare = [self._room()] if -1 in values else []
-            targets = [self.place[v] if v >= 0 else spare[0] for v in values]
-            self._emit(f"rows{len(values)}", port, self.item * start, *targets)
-            self.free += spare
-
-    def _read(self, v: int) -> None:
-        """Count a value as read once, and give up its room when nobody wants it any more."""
-        if v not in self.program.consts:
-            self.uses[v] -= 1
-            if not self.uses[v]:
-                self.free.append(self.place.pop(v))
-
-    def _room(self) -> int:
-        if self.free:
-            return self.free.pop()
-        self.tiles += 1
-        return (self.tiles - 1) * self.tile
-
-    def _number(self, x: float) -> int:
-        key = struct.pack("d", x)
-        return -self.tile * (self.numbers.setdefault(key, len(self.numbers)) + 1)
-
-    def _vector(self, x: float) -> int:
-        key = struct.pack("d", x)
-        return self.tile // VECTORS * self.vectors.setdefault(key, len(self.vectors))
+            self._emit(f"rows{len(places)}", port, start, *places)
 
     # ---------------------------------------------------------------------------- outputs
 
@@ -406,8 +296,7 @@ class _Assembler:
         if columns:
             self._emit("columns", len(columns) // 3, *columns)
         for block in blocks:
-            for v in dict.fromkeys(block.values):
-                self._read(v)
+            self.writer.read(dict.fromkeys(block.values))
 
     def _fill(self) -> None:
         """Fill runs of constants: columns one by one, rows by eight, of which the last may overlap others."""
@@ -415,7 +304,7 @@ class _Assembler:
         rows: list[int] = []
         for port, run in self.runs:
             if self.columns:
-                number = self._number(consts[run.value])
+                number = self.writer.number(consts[run.value])
                 self._emit("fill_columns", port, run.start, run.stop - run.start, number)
                 continue
             row = self.rows.setdefault(struct.pack("8d", *[consts[run.value]] * 8), len(self.rows))
@@ -447,4 +336,4 @@ class _Assembler:
             yield from prefetches(port, elements, size, self.item, self.lanes, self.columns and size > 1)
 
     def _emit(self, name: str, *operands: int) -> None:
-        self.instructions.append((OPCODES[name], *operands))
+        self.writer.emit(OPCODES[name], *operands)

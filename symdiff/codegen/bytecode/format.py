@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ class Bytecode(NamedTuple):
 
     Parameters
     ----------
-    code : sequence of int
+    code : array of int
         Instructions: an opcode, then operands. Operands are distances in bytes from the
         workspace, or below 0 from the end of the numbers; those of the form "k", from the
         beginning of the vectors.
@@ -35,7 +36,7 @@ class Bytecode(NamedTuple):
         Bytes.
     """
 
-    code: Sequence[int]
+    code: array[int]
     numbers: Sequence[float]
     vectors: Sequence[float]
     rows: Sequence[float]

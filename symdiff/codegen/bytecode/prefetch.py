@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from ..._kernels.interpreter import LINE, LINES, OPCODES, VECTORS
 
-__all__ = ["prefetches", "spread"]
+__all__ = ["prefetches"]
 
 
 def prefetches(
@@ -36,13 +36,3 @@ def prefetches(
     count = min(LINE, size * item) * VECTORS * lanes // LINE
     for line in sorted({e * item // LINE for e in elements}):
         yield from ((OPCODES["ask_rows"], port, line * LINE, first) for first in range(0, count, LINES))
-
-
-def spread(instructions: Sequence[tuple[int, ...]], asks: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the instructions with prefetches spread evenly between them."""
-    wanted = [*asks]
-    result: list[tuple[int, ...]] = []
-    for k, instruction in enumerate(instructions):
-        result += wanted[len(wanted) * k // len(instructions) : len(wanted) * (k + 1) // len(instructions)]
-        result.append(instruction)
-    return result

@@ -41,6 +41,8 @@ MINUS_ONE = constant(-1.0)
 
 def is_structured(node: Node) -> bool:
     """Tell whether ``node`` is a delta or a product that holds one."""
+    if node.payload is None:  # as of functions of numbers, of which a formula may have a million
+        return False
     if not node.is_contraction:
         return node.op in STRUCTURE
     return not STRUCTURE.isdisjoint([arg.op for arg in node.args])
@@ -48,6 +50,8 @@ def is_structured(node: Node) -> bool:
 
 def is_zero(node: Node) -> bool:
     """Tell whether ``node`` is zero everywhere by construction."""
+    if node.payload is None:
+        return False
     if node.is_contraction:
         node = node.args[0]
     return node.is_constant and node.shape == () and node.payload in _ZEROS

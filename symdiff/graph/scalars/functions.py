@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from enum import Enum
+from functools import cache
 from math import isnan, nan
 from typing import Any, NamedTuple, TypeAlias
 
-from ...errors import ArgumentError, DtypeError
-from .. import BOOL, INT, REAL, Node, as_node, constant, elementwise, postorder, rebuild
+from ...errors import ArgumentError, DtypeError, NotDifferentiableError
+from .. import BOOL, INT, REAL, Node, as_node, constant, elementwise, placeholder, postorder, rebuild
 from ..nodes import scalar_constant as scalar_constant  # noqa: PLC0414 - what others import from here
 
 
@@ -187,6 +188,35 @@ def refusal(name: str, i: int, rule: Partial) -> str:
     return f"{name} is {rule.value} with respect to its argument {i + 1}"
 
 
+def partial_of(node: Node, i: int) -> tuple[Node | None, Node | None]:
+    """Return the partial derivative with respect to argument ``i``, and the condition under which it counts.
+
+    The first is None for a function that is constant, or is so in pieces.
+    """
+    row = FUNCTIONS.get(node.op)
+    if row is None:
+        raise NotDifferentiableError(f"symdiff has no derivative rule for {node.op!r}")
+    rule = row.partials[i]
+    if rule is Partial.ZERO:
+        return None, None
+    if isinstance(rule, Partial):
+        raise NotDifferentiableError(refusal(node.op, i, rule))
+    support = row.supports[i] if row.supports else None
+    condition = support(*node.args, node) if support is not None else None
+    return rule(*node.args, node), condition
+
+
+@cache
+def constant_partials(name: str) -> tuple[Node, ...] | None:
+    """Return the partial derivatives of a function that is linear in its arguments together; None for any other."""
+    row = FUNCTIONS[name]
+    if row.rule != "linearity":
+        return None
+    stand_in = tuple([placeholder(("argument", i), ()) for i in range(row.arity)])
+    node = elementwise(name, stand_in, row.gives)
+    return tuple([one for i in range(row.arity) if (one := partial_of(node, i)[0]) is not None])
+
+
 def to_real(node: Node) -> Node:
     """Return a condition as 1.0 where it holds and 0.0 elsewhere."""
     if node.dtype is REAL:
@@ -256,6 +286,8 @@ _BY_FACTORS = {
     ("log", "divide"): "log_quotient",
     ("arctan", "divide"): "arctan2",
 }
+#: Functions of which :func:`by_factors` may make another.
+BY_FACTORS = frozenset({"where", *(name for name, _ in _BY_FACTORS)})
 
 
 def by_factors(node: Node, independent: Container[Node]) -> Node:

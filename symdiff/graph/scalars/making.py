@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..._kernels.system.unique import assign_alike
 from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
-from ..kinds import BRANCHING, EXPANDED, note
+from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
 from .functions import FUNCTIONS, Function, Interval, Partial, Slope, scalar_constant
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
@@ -48,6 +49,8 @@ def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
     FUNCTIONS[name] = made = Function(name, partials, domain, **rest)
+    if name not in BY_ARGUMENTS:
+        assign_alike(name)
     if made.expansion is not None and not made.c:
         note(name, EXPANDED)
     if made.supports:

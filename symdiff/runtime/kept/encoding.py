@@ -7,10 +7,10 @@ they are, and of a result of a step its shape. A graph is written node by node.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..._kernels.programs.views import Operands, Operations, unpacked
 from ...codegen.bytecode.format import Bytecode
 from ...graph import Node, placeholder, postorder
 from ...graph.nodes import BOOL, REAL, intern
@@ -33,7 +33,7 @@ from ...graph.primitives import (
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Size, Span
 from ...ground.gc_pause import paused
-from ...lowering.program import SIGNATURES, Port, Program
+from ...lowering.program import CODES, GIVEN, OPERATIONS, SIGNATURES, Port, Program
 from ...plan.loops.access import AxisIndex, Check, LoopInput
 from ...plan.plan import Plan
 from ...plan.steps import (
@@ -154,14 +154,14 @@ def write(value: Any) -> bytes:
 
 
 def _plain_program(program: Program) -> Any:
-    names = tuple(dict.fromkeys(program.ops))
-    number = {name: k for k, name in enumerate(names)}
+    codes, operands = program.tape.packed()
+    names = (*OPERATIONS[:2], *(name for name in program.tally if name not in GIVEN))
     return (
         program.inputs,
         program.outputs,
         names,
-        array("H", [number[op] for op in program.ops]),
-        array("i", chain.from_iterable(program.args)),
+        codes.translate(_table({CODES[name]: k for k, name in enumerate(names)})),
+        operands,
         array("i", program.consts),
         array("d", program.consts.values()),
         tuple([array("i", store) for store in program.stores]),
@@ -170,9 +170,14 @@ def _plain_program(program: Program) -> Any:
     )
 
 
+def _table(codes: Mapping[int, int]) -> bytes:
+    """Return a table for :meth:`bytes.translate`."""
+    return bytes(codes.get(code, 0) for code in range(256))
+
+
 def _plain_code(code: Bytecode) -> Any:
     return (
-        array("i", code.code),
+        code.code,
         array("d", code.numbers),
         array("d", code.vectors),
         array("d", code.rows),
@@ -229,13 +234,16 @@ def _nodes(rows: Sequence[_Row]) -> list[Node]:
 
 
 def _program(parts: Any) -> Program:
-    inputs, outputs, names, ops, args, places, numbers, stores, checks, wide = parts
-    counts = [2 if name == "load" else 0 if name == "const" else len(SIGNATURES[name]) for name in names]
+    inputs, outputs, names, codes, operands, places, numbers, stores, checks, wide = parts
+    known = dict(enumerate([CODES[name] for name in names]))
+    if codes and max(codes) >= len(known):
+        raise ValueError(f"operation {max(codes)} of {len(known)}")
+    tape = unpacked(OPERATIONS, codes.translate(_table(known)), operands, _ARITIES)
     return Program(
         inputs,
         outputs,
-        tuple([names[op] for op in ops]),
-        tuple(_cut(args, [counts[op] for op in ops])),
+        Operations(tape),
+        Operands(tape),
         dict(zip(places, numbers, strict=True)),
         tuple([tuple(store) for store in stores]),
         checks,
@@ -243,7 +251,5 @@ def _program(parts: Any) -> Program:
     )
 
 
-def _cut(numbers: Iterable[int], lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    rest = iter(numbers)
-    for length in lengths:
-        yield tuple(islice(rest, length))
+#: For each operation how many operands it has.
+_ARITIES = [2, 0, *map(len, SIGNATURES.values())]

@@ -17,7 +17,7 @@ import math
 from ...calculus.cost import array_time, cost, operations
 from ...codegen import Request
 from ...errors import UnsupportedError
-from ...graph import postorder
+from ...graph import survey
 from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lowering.program import Program
@@ -79,7 +79,7 @@ def lower(request: Request, *, insist: bool) -> Program | Plan:
     no_plan = why
     if plan is not None:
         # a program of many elements is scheduled for longer than it is run
-        enough = math.inf if has_many(postorder(request.nodes)) else GAIN * ALONE * cost(request.nodes)
+        enough = math.inf if has_many(survey(request.nodes).apart) else GAIN * ALONE * cost(request.nodes)
         # sums have one order, in rows as in columns; a map has none
         along = line_of(plan) >= LINE or (is_map(plan) and not request.columns)
         if along or plan.estimate.once < enough:

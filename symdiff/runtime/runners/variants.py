@@ -58,7 +58,7 @@ class UsualLayout(TypedDict):
 
 def cost(program: Program) -> int:
     """Estimate what one sample takes, in additions."""
-    calls = sum(op not in CHEAP for op in program.ops)
+    calls = sum(count for op, count in program.tally.items() if op not in CHEAP)
     moved = sum(port.size for port in (*program.inputs, *program.outputs))
     return len(program.ops) + 8 * calls + moved
 

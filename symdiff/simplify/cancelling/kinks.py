@@ -27,6 +27,7 @@ from ...graph import (
     reshape,
     substitute,
 )
+from ...graph.kinds import ABSOLUTE, CHOICE, DIRECTION
 from ...graph.reference.interpret import evaluate
 from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
@@ -66,6 +67,8 @@ def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     >>> list(back.values()) == [sign]
     True
     """
+    if not node.below & (ABSOLUTE | CHOICE):
+        return node, {}
     sizes = {_zero_of(part.args[0])[1] for part in postorder([node]) if part.op == "abs"}
     (plain,) = _by_zeros([node], sizes) if sizes else [node]
     signs = [part for part in postorder([plain]) if part.op == "sign" and part.args[0] in sizes] if sizes else []
@@ -307,9 +310,9 @@ def smooth_directions(node: Node, slope: Callable[[Node, Node], Node | None]) ->
     slope : callable
         Gives the derivative of an elementwise formula by a variable in it.
     """
-    order = postorder([node])
-    if not any(part.op == "unit" for part in order):
+    if not node.below & DIRECTION:
         return node
+    order = postorder([node])
     new: dict[Node, Node] = {}
     for part in order:
         made = rebuild(part, tuple([new[arg] for arg in part.args])) if part.args else part

@@ -402,7 +402,7 @@ def _root_of_squares(node: Node) -> Node | None:
     return None if found is None else spread(found, node.shape)
 
 
-@rule("power multiply", "abs(x)**2, (c abs(x))**2", "x**2, c**2 x**2", "stability", inside="abs multiply named")
+@rule("power multiply", "abs(x)**2, (c abs(x))**2", "x**2, c**2 x**2", "stability", inside="abs named", linked=True)
 def _squared_abs(node: Node) -> Node | None:
     return squared_size(node)
 

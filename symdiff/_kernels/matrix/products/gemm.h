@@ -16,7 +16,7 @@
 #include <arm_neon.h>
 #endif
 
-#include "../../system/sets.h"
+#include "../../system/sets/which.h"
 #include "sizes.h"
 
 /* c = alpha * a b, m × k times k × n; strides in numbers. */
@@ -35,7 +35,7 @@ typedef struct {
 #endif
 
 #if defined __x86_64__
-#include "../../system/begin_avx512.h"
+#include "../../system/sets/begin_avx512.h"
 #define SET 2
 #define SINGLE 0
 #define W 8
@@ -48,8 +48,8 @@ typedef struct {
 #undef W
 #undef SINGLE
 #undef SET
-#include "../../system/end_set.h"
-#include "../../system/begin_avx2.h"
+#include "../../system/sets/end_set.h"
+#include "../../system/sets/begin_avx2.h"
 #define SET 1
 #define SINGLE 0
 #define W 4
@@ -62,7 +62,7 @@ typedef struct {
 #undef W
 #undef SINGLE
 #undef SET
-#include "../../system/end_set.h"
+#include "../../system/sets/end_set.h"
 #endif
 #define SET 0
 #define SINGLE 0

@@ -11,7 +11,7 @@
 #define SD_X86
 #endif
 
-#include "../../system/sets.h"
+#include "../../system/sets/which.h"
 #include "nest.h"
 
 /* Bytes ahead that long rows are prefetched. */
@@ -141,7 +141,7 @@ static const sd_row_functions sd_rows_narrow = {0, 0, 0, 0, SD_ROWS_OF_SET(narro
 #endif
 
 #ifdef SD_X86
-#include "../../system/begin_avx2.h"
+#include "../../system/sets/begin_avx2.h"
 SD_ROWS_SET(avx2, 32)
 #define SD_ODD_D(a, b) _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_UNORD_Q))
 #define SD_ODD_F(a, b) _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q))
@@ -156,8 +156,8 @@ SD_EXTREME(sd_smallest_f_avx2, float, __m256, __m256i, _mm256_loadu_ps, _mm256_s
 #undef SD_ODD_D
 #undef SD_ODD_F
 static const sd_row_functions sd_rows_avx2 = {SD_EXTREMES_OF_SET(avx2), SD_ROWS_OF_SET(avx2), 256, &sd_rows_narrow};
-#include "../../system/end_set.h"
-#include "../../system/begin_avx512.h"
+#include "../../system/sets/end_set.h"
+#include "../../system/sets/begin_avx512.h"
 SD_ROWS_SET(avx512, 64)
 #define SD_ODD_D(a, b) _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q)
 #define SD_ODD_F(a, b) _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)
@@ -169,7 +169,7 @@ SD_EXTREME(sd_smallest_f_avx512, float, __m512, int, _mm512_loadu_ps, _mm512_sto
 #undef SD_ODD_D
 #undef SD_ODD_F
 static const sd_row_functions sd_rows_avx512 = {SD_EXTREMES_OF_SET(avx512), SD_ROWS_OF_SET(avx512), 512, &sd_rows_avx2};
-#include "../../system/end_set.h"
+#include "../../system/sets/end_set.h"
 #endif
 
 /* The functions for this processor. */

@@ -1,0 +1,5 @@
+from collections.abc import Sequence
+
+from .steps import Steps
+
+def schedule(steps: Steps, times: Sequence[float]) -> Steps: ...

@@ -1,0 +1,36 @@
+"""C types of what the rewriter reads of nodes: read where the module is compiled, and by nothing else."""
+
+cimport cython
+
+from symdiff._kernels.system.unique cimport Unique, mark as mark_settled, mark_tried
+
+
+cdef class _Table:
+    cdef public dict rows, known
+
+    @cython.locals(rows=list, args=tuple, known=dict, found=dict, both=tuple, every=list, alone=list, arg=Unique)
+    cpdef list fitting(self, Unique node)
+
+
+cdef class _Rules:
+    cdef public int level
+    cdef list _rest
+    cdef public _Table scalars, arrays
+
+    @cython.locals(settled=int, tried=int, table=_Table)
+    cpdef list fitting(self, Unique node)
+
+
+@cython.locals(seen=list, arg=Unique, part=Unique, first=Unique, second=Unique)
+cdef bint _is_linked(Unique node) except -1
+
+@cython.locals(rules=_Rules, several=bint, result=Unique, node=Unique, arg=Unique, table=_Table)
+cpdef list _run(
+    roots, todo, int level, dict new, rewrites, bint stability=*, bint mark=*
+)
+
+@cython.locals(arg=Unique, part=Unique)
+cpdef _mark_made(Unique node, _Rules rules, int depth=*)
+
+@cython.locals(seen=set, found=Unique, turn=int, rows=list)
+cpdef Unique _settle(Unique node, _Rules rules, rewrites)
