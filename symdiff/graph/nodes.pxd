@@ -9,6 +9,8 @@ cpdef Unique intern(op, tuple args, payload, tuple shape, dtype=*)
 
 cpdef number(Unique node)
 
+cpdef scalar_constant(Unique node)
+
 cpdef Unique as_node(value)
 
 @cython.locals(shape=tuple, arg=Unique)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -234,8 +235,7 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
         return y.args[y.args[0] is x], 1.0
     if x.op not in PRODUCTS or not has_one_more(_powers_in(y), _powers_in(x)):
         return None
-    powers: dict[Node, float] = {}
-    ratio = 1.0
+    powers, ratio = dict[Node, float](), 1.0
     for product, side in ((y, 1.0), (x, -1.0)):
         sign, parts, whole = factors_of(product, _WINDOW)
         if not whole:
@@ -247,13 +247,10 @@ def _further_factor(x: Node, y: Node) -> tuple[Node, float] | None:
                 return None
             ratio = ratio if c is None else product_of(ratio, c ** (side * n))
             powers[base] = powers.get(base, 0.0) + (side * n if c is None else 0.0)
-    left = [(base, n) for base, n in powers.items() if n]
-    return (left[0][0], ratio) if len(left) == 1 and left[0][1] == 1.0 else None
+    return next(base for base, n in powers.items() if n), ratio
 
 
-@noted
-def _powers_in(product: Node) -> dict[Node, float] | None:
-    return powers_of(product, _WINDOW)
+_powers_in = noted(partial(powers_of, most=_WINDOW))
 
 
 @rule("add subtract", "1 - x / (1 + x), 1 / y - (x / (1 + x)) / y", "1 / (1 + x), (1 / (1 + x)) / y", "reading",

@@ -21,8 +21,8 @@ def _sum_of_shares(node: Node) -> Node | None:
 @rule("add subtract", "sum(p) x + p, p = softmax(y)", "x + p", "reading", below=(SHARES,))
 def _sum_of_shares_beside(node: Node) -> Node | None:
     """Write 1 for the sum of a softmax in one term of a sum, where that softmax is a factor of another term."""
-    terms = terms_of(node, TERMS)
-    if not terms.whole:
+    terms = terms_of(node, TERMS) if node.shape else None
+    if terms is None or not terms.whole:
         return None
     factors = [factors_in(term) for _, term in terms.parts]
     for k, (sign, term) in enumerate(terms.parts):

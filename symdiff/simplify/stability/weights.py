@@ -148,7 +148,7 @@ def _lined_up(
 def _exponentials_over_their_sum(node: Node) -> Node | None:
     """Write exponentials that are multiplied with one over their sum as softmax, so that neither overflows."""
     for k, scale in enumerate(node.args):
-        one = _over_sum(scale)
+        one = _over_sum(scale) if scale.below & LOG_SUM else None
         if one is None:
             continue
         (x,) = one.args[0].args[0].args
