@@ -5,12 +5,28 @@ from __future__ import annotations
 import gc
 import random
 import threading
+from array import array
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from symdiff._kernels.system.unique import Unique, count, mark, unique, walk
-from symdiff.graph import Node, constant, elementwise, input, kinds, postorder
+from symdiff.graph import (
+    REAL,
+    Node,
+    constant,
+    elementwise,
+    input,
+    inputs_of,
+    kinds,
+    number,
+    postorder,
+    rebuild,
+    survey,
+    surveyed,
+    tabulate,
+)
 from symdiff.graph.primitives import PRIMITIVES, SELECTING, Items
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.simplify.stability import factors, lengths, products, removable
@@ -33,10 +49,13 @@ def recursion(roots: list[Node], settled: int = 0) -> list[Node]:
 
 def random_nodes(seed: int, length: int = 60) -> list[Node]:
     chosen = random.Random(seed)
-    nodes = [input(f"u{k}") for k in range(4)]
+    nodes = [input(f"u{k}") for k in range(4)] + [input("v", (3,)), constant(2.5)]
     for _ in range(length):
-        op = chosen.choice(("add", "multiply", "sin", "exp", "divide"))
-        nodes.append(elementwise(op, tuple(chosen.choices(nodes[-9:], k=FUNCTIONS[op].arity))))
+        op = chosen.choice(("add", "multiply", "sin", "exp", "divide", "power", "several"))
+        if op == "several":
+            nodes.append(unique(Node, op, tuple(chosen.choices(nodes[-9:], k=chosen.randrange(3, 7))), None, (), REAL))
+        else:
+            nodes.append(elementwise(op, tuple(chosen.choices(nodes[-9:], k=FUNCTIONS[op].arity))))
     return nodes
 
 
@@ -53,6 +72,48 @@ def test_walks_are_recursions(seed: int) -> None:
     for node in fresh:
         mark(node, 0)
     assert [len(walk(roots, most=k)) for k in (0, 3, 10_000)] == [1, 4, len(walk(roots))]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_survey_counts_functions_of_numbers_and_gives_the_rest(seed: int) -> None:
+    nodes = random_nodes(seed)
+    roots = [nodes[-1], nodes[-3]]
+    counted = FUNCTIONS.keys() - kinds.BY_ARGUMENTS
+    apart = [node for node in recursion(roots) if node.op not in counted or node.shape]
+    alike = Counter(node.op for node in recursion(roots) if node.op in counted and not node.shape)
+    found = survey(roots)
+    assert (found.apart, found.alike) == (apart, alike)
+    assert found.length == len(recursion(roots))
+    assert [node for node in found.apart if node.is_input] == inputs_of(roots)
+    with surveyed():
+        assert survey(roots) == found
+        assert survey(roots).apart is survey(tuple(roots)).apart
+        assert inputs_of(roots) == [node for node in recursion(roots) if node.is_input]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_table_tells_how_nodes_are_put_together(seed: int) -> None:
+    nodes = random_nodes(seed)
+    roots = [nodes[-1], nodes[-3], nodes[-1], nodes[0]]
+    rows, told = tabulate(roots)
+    numbers = iter(array("I", told))
+    made: list[Node] = []
+    for _ in recursion(roots):
+        op, payload, shape, dtype = rows[next(numbers)]
+        args = tuple([made[next(numbers)] for _ in range(next(numbers))])
+        made.append(unique(Node, op, args, payload, shape, dtype))
+    assert made == recursion(roots)
+    assert [made[place] for place in numbers] == roots
+    shared = [row for row in rows if row[1:3] == (None, ())]
+    assert len(shared) == len(set(shared))
+
+
+def test_nothing_has_no_fields() -> None:
+    """Compiled passes read the fields of nodes as they lie in memory, and None is no node."""
+    none: Any = None
+    for wrong in (lambda: number(none), lambda: rebuild(none, ()), lambda: elementwise("add", (none, none))):
+        with pytest.raises((AttributeError, TypeError)):
+            wrong()
 
 
 def test_walks_are_of_nodes() -> None:
@@ -192,5 +253,5 @@ def test_nodes_are_small() -> None:
     """One small object and its arguments, which the collector need not look at."""
     node = input("x") + 1.0
     assert isinstance(node, Unique)
-    assert node.__sizeof__() <= 80
+    assert node.__sizeof__() <= 96
     assert not gc.is_tracked(node)

@@ -65,6 +65,13 @@ class Masked:
         return not is_zero(value) and (not value.is_constant or bool(value.value.any()))
 
 
+def _plain(value: Node, settled: bool) -> Masked:
+    """Return a value that counts everywhere, as there is one for each argument of each function of numbers."""
+    made = Masked.__new__(Masked)
+    made.value, made.mask, made.settled = value, None, settled
+    return made
+
+
 def both(a: Node | None, b: Node | None) -> Node | None:
     """Return where both conditions hold; None holds everywhere."""
     if a is None or b is None or a is b:
@@ -187,7 +194,7 @@ def is_single(mask: Node) -> bool:
 def add(a: Masked, b: Masked, kept: bool) -> Masked:
     """Add two values, each where it counts; ``kept`` asks for where either does, if these are different places."""
     if a.mask is None and b.mask is None and a.value.payload is None and b.value.payload is None:
-        return Masked(elementwise("add", (a.value, b.value)), None, a.settled and b.settled)
+        return _plain(elementwise("add", (a.value, b.value)), a.settled and b.settled)
     if is_zero(a.value) or is_zero(b.value):
         return b if is_zero(a.value) else a
     if a.mask is b.mask and not (is_structured(a.value) or is_structured(b.value)):
@@ -435,7 +442,8 @@ def scaled_by(node: Node, factor: Node, slope: Masked, condition: Node | None, k
     scaled = scale_by(factor, slope.value) if is_plain else scaled_part(factor, slope.value)
     if condition is None:
         known = scalar_constant(factor) if slope.settled else None
-        return Masked(scaled, slope.mask, known is not None and math.isfinite(known))
+        settled = known is not None and math.isfinite(known)
+        return _plain(scaled, settled) if slope.mask is None else Masked(scaled, slope.mask, settled)
     if slope.mask is None and node.is_power and not kept:
         # no branch, but the one point (0, 0): settled where it stands
         return Masked(Masked(scaled, condition).settle(), None)

@@ -147,7 +147,8 @@ class Cut:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
         views = [InputPart(w) for w in group]
-        below = {view.base for view in views}.intersection(postorder([node]))
+        sought = {view.base for view in views}
+        below = sought.intersection((inputs_of if all(base.is_input for base in sought) else postorder)([node]))
         for view in views:
             if disconnected == "error" and view.base not in below:
                 raise DisconnectedInputError(disconnection(node, view.node))

@@ -24,7 +24,7 @@ cdef class _Rules:
 
 
 @cython.locals(seen=list, arg=Unique, part=Unique, first=Unique, second=Unique)
-cdef bint _is_linked(Unique node) except -1
+cpdef bint is_linked(Unique node) except -1
 
 @cython.locals(rules=_Rules, several=bint, result=Unique, node=Unique, arg=Unique, table=_Table)
 cpdef list _run(

@@ -48,7 +48,7 @@ class Rule(NamedTuple):
         Kinds (:mod:`symdiff.graph.kinds`) of which there is an operation each at the node or below it wherever the
         rule fits.
     linked : bool
-        Whether, with none of ``inside`` among the arguments, it fits no number of which :func:`_is_linked` does not
+        Whether, with none of ``inside`` among the arguments, it fits no number of which :func:`is_linked` does not
         hold.
     """
 
@@ -149,7 +149,7 @@ class _Table:
             alone = [row for row in every if not row.linked or not row.inside.isdisjoint([arg.op for arg in args])]
             both = found[node.below] = (every, every if len(alone) == len(every) else alone)
         every, alone = both
-        return every if every is alone or node.shape or _is_linked(node) else alone
+        return every if every is alone or node.shape or is_linked(node) else alone
 
 
 #: Arguments up to which nodes are told apart by their operations.
@@ -166,7 +166,7 @@ def _fitting(rows: Sequence[Rule], args: Sequence[str], below: int) -> list[Rule
     ]
 
 
-def _is_linked(node: Node) -> bool:
+def is_linked(node: Node) -> bool:
     """Tell whether arguments, or factors of arguments that are products, come twice, or a first factor may be a number.
 
     First factors are numbers unless they are functions of numbers: others are not looked into.
