@@ -74,8 +74,8 @@ kernels = [
 
 # Of the passes that every formula goes through, those whose compiled form saves most of the time to a first
 # value, for the time that compiling them takes. They are ordinary Python, and run from their sources where they are
-# not compiled; a .pxd beside one has C types for what its classes keep, and for nodes, whose fields are then read as they
-# lie in memory. Of the rules of simplification, those that are tried on every product and sum are among them.
+# not compiled; a .pxd beside one has C types for what its classes keep, and for nodes, whose fields are then read as
+# they lie in memory. Of the rules of simplification, those that are tried on every product and sum are among them.
 # Those that a first value waits for longest are optimized; for the others less of it takes half the time to compile.
 passes = [
     Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=optimized)

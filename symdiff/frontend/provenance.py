@@ -128,7 +128,10 @@ def _read(*records: Provenance) -> Facts:
         seen.add(one)
         first, second, facts = one._first, one._second, one._facts  # facts last: another thread may be reading
         if facts is None:
-            stack += [half for half in (second, first) if half is not None]
+            if second is not None:
+                stack.append(second)
+            if first is not None:
+                stack.append(first)
         else:
             inputs.update(dict.fromkeys(facts.inputs))
             rewrites.update(dict.fromkeys(facts.rewrites))
