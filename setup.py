@@ -75,7 +75,7 @@ kernels = [
 # Of the passes that every formula goes through, those whose compiled form saves most of the time to a first
 # value, for the time that compiling them takes. They are ordinary Python, and run from their sources where they are
 # not compiled; a .pxd beside one has C types for what its classes keep, and for nodes, whose fields are then read as
-# they lie in memory. Of the rules of simplification, those that are tried on every product and sum are among them.
+# they lie in memory. Of the rules of simplification, those that products and sums are asked most about are among them.
 # Those that a first value waits for longest are optimized; for the others less of it takes half the time to compile.
 passes = [
     Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=optimized)
@@ -89,9 +89,6 @@ passes = [
                 "graph.scalars.arithmetic",
                 "calculus.modes",
                 "simplify.rewriter",
-                "lowering.arrays",
-                "lowering.contraction",
-                "codegen.bytecode.assemble",
             ),
         ),
         (
@@ -99,18 +96,12 @@ passes = [
             (
                 "graph.deltas.einsum",
                 "calculus.masking",
-                "simplify.arrays",
                 "simplify.cancelling.fractions",
-                "simplify.cancelling.monomials",
-                "simplify.stability.exponentials",
                 "simplify.stability.exponents",
                 "simplify.stability.factors",
-                "simplify.stability.identities",
-                "simplify.stability.points",
                 "simplify.stability.products",
                 "simplify.stability.removable",
                 "lowering.builder",
-                "lowering.factorize",
                 "lowering.unroll",
             ),
         ),
