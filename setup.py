@@ -28,6 +28,16 @@ else:
     flags = ["-O2", "-g0", "-fno-plt", "-ffp-contract=off", "-fno-math-errno"]
     libraries = ["m"]
 
+
+def optimized(name: str) -> list[str]:
+    """Return the options of kernels that are optimized less than others, since they run once a formula."""
+    if sys.platform == "win32":
+        return []
+    if name in ("plan.bind", "programs.tape"):
+        return ["-O1"]
+    return ["-Og"] if name.startswith("programs.") or name == "system.tabulate" else []
+
+
 #: Processes that make C of Cython. Where processes begin by importing this file again, there is one.
 processes = os.cpu_count() if get_start_method() == "fork" else 0
 
@@ -42,7 +52,7 @@ kernels = [
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
             ("NPY_TARGET_VERSION", "NPY_1_22_API_VERSION"),
         ],
-        extra_compile_args=flags + (["-O1"] if name == "plan.bind" and sys.platform != "win32" else []),
+        extra_compile_args=flags + optimized(name),
         libraries=libraries,
     )
     for name, headers in {
@@ -78,8 +88,8 @@ kernels = [
 # they lie in memory. Of the rules of simplification, those that products and sums are asked most about are among them.
 # Those that a first value waits for longest are optimized; for the others less of it takes half the time to compile.
 passes = [
-    Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=optimized)
-    for optimized, names in (
+    Extension(f"symdiff.{name}", [f"symdiff/{name.replace('.', '/')}.py"], extra_compile_args=less)
+    for less, names in (
         (
             quick,
             (
