@@ -13,6 +13,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError, NotDifferentiableError
+from ...ground.budget import uncounted
 from .. import BOOL, INT, REAL, Node, as_node, constant, elementwise, placeholder, postorder, rebuild
 from ..nodes import scalar_constant as scalar_constant  # noqa: PLC0414 - what others import from here
 
@@ -212,9 +213,10 @@ def constant_partials(name: str) -> tuple[Node, ...] | None:
     row = FUNCTIONS[name]
     if row.rule != "linearity":
         return None
-    stand_in = tuple([placeholder(("argument", i), ()) for i in range(row.arity)])
-    node = elementwise(name, stand_in, row.gives)
-    return tuple([one for i in range(row.arity) if (one := partial_of(node, i)[0]) is not None])
+    with uncounted():  # what a formula may take must not depend on others before it
+        stand_in = tuple([placeholder(("argument", i), ()) for i in range(row.arity)])
+        node = elementwise(name, stand_in, row.gives)
+        return tuple([one for i in range(row.arity) if (one := partial_of(node, i)[0]) is not None])
 
 
 def to_real(node: Node) -> Node:
