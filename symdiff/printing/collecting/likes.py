@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from ...graph import Node, constant, number, postorder
-from ...graph.scalars.arithmetic import COMPLEMENTED, scaled
-from ...simplify.algebra import is_leaf
+from ...graph.scalars.arithmetic import COMPLEMENTED, is_leaf, scaled
 from ...simplify.facts import is_surely_positive
 from .products import WINDOW, CollectedProduct
 

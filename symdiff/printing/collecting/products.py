@@ -13,8 +13,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from ...graph import Node, axes_of, constant, contract, elementwise, label, number, postorder, rebuild, reduce
-from ...graph.scalars.arithmetic import terms_of
-from ...simplify.algebra import is_leaf
+from ...graph.scalars.arithmetic import is_leaf, terms_of
 from ...simplify.facts import is_surely_positive
 from ...simplify.stability.lengths import squares_of
 
