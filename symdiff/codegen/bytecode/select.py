@@ -45,7 +45,7 @@ def is_called(op: str) -> bool:
 def _roles(names: tuple[str, ...], functions: Collection[str] | None) -> bytes:
     """Return what each operation is to the passes."""
     called = frozenset(filter(is_called, names)) if functions is None else functions
-    pairs = [op.partition("_")[::2] for op in ABLE if "_" in op]
+    pairs = [both.partition("_")[::2] for both in ABLE if "_" in both]
     outer, inner = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     kinds: tuple[Collection[str], ...] = (_OUTER, _INNER, _THREE, ("fma",), called, ABLE, outer, inner)
     return bytes(sum(1 << bit for bit, kind in enumerate(kinds) if op in kind) for op in names)
