@@ -111,7 +111,7 @@ _SUM = """\
 
 def emit_head(program: Program) -> str:
     """Print the first lines: directives, what the module is, imports."""
-    count = len(program.computed)
+    count = program.operations
     inputs, outputs = (sum(port.size for port in ports) for ports in (program.inputs, program.outputs))
     return _HEAD.format(title=f"A compiled formula: {outputs} results from {inputs} numbers in {count} operations.")
 
