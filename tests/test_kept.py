@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from symdiff.plan.plan import Plan
 from symdiff.runtime.kept import encoding, keys
 from symdiff.runtime.kept.records import write_waiting
 from symdiff.runtime.runners import BACKENDS as ROWS
-from symdiff.runtime.toolchain import cache
+from symdiff.runtime.toolchain import cache, worker
 
 #: Formulas and options: programs, plans with fixed and named sizes, sums, columns, structures, NumPy's fallback.
 FORMULAS: list[tuple[Any, dict[str, Any]]] = [
@@ -72,6 +73,8 @@ def flat(value: Any) -> bytes:
 
 def records(place: Path) -> list[Path]:
     write_waiting()  # behind the builds of other tests
+    while worker.busy():  # it may be writing a record that whoever read it meanwhile has written, too
+        time.sleep(0.01)
     return sorted(place.glob(f"{keys.PREFIX}*"))
 
 

@@ -60,6 +60,7 @@ def test_records_that_are_sound_and_mean_nothing(folder: Path) -> None:  # noqa:
     meaningless: list[Any] = [None, 3, [], {}, {"plan": None}, {"backend": 7, "codes": 3}]
     nothing = [encoding.write(value) for value in meaningless]
     for contents in (*nothing, b"", *(damage(sound[:60], rng) for damage in (cut, noise) for _ in range(20))):
+        assert records(folder) == [record]  # written by now
         cache.publish(folder, record.stem, contents)
         again = sd.compile("sum(exp(x)*y)", x=3, y=3, backend="interpreter")
         assert not again.stats["cached"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 import threading
+import tracemalloc
 from array import array
 from collections import Counter
 from typing import Any
 
 import pytest
+from test_cache import script
 
 from symdiff._kernels.system.unique import Unique, count, mark, unique, walk
 from symdiff.graph import (
@@ -129,7 +132,7 @@ def test_equal_descriptions_are_one_object() -> None:
     known: dict[tuple[Any, ...], Node] = {}
     chosen = random.Random(3)
     for _ in range(2000):
-        args = tuple(chosen.choices((x, y), k=chosen.randrange(3)))
+        args = tuple(chosen.choices((x, y), k=chosen.randrange(5)))
         payload = chosen.choice((None, 1, "a", b"a", Items(((0, 1, 2),)), Items(((0, 1, None),))))
         shape, dtype = chosen.choice(((), (2,), (2, 3))), chosen.choice(("real", "bool"))
         key = (chosen.choice(("p", "q")), args, payload, shape, dtype)
@@ -137,6 +140,43 @@ def test_equal_descriptions_are_one_object() -> None:
         assert (node.op, node.args, node.payload, node.shape, node.dtype, node.settled) == (*key, 0)
         assert known.setdefault(key, node) is node
     assert len({id(node) for node in known.values()}) == len(known)
+
+
+def test_a_node_takes_little_memory() -> None:
+    """A graph of a million operations has several million nodes; their arguments stand in them."""
+    x = input("x")
+    tracemalloc.start()
+    try:
+        kept = [x]
+        for _ in range(50_000):
+            kept.append(elementwise("add", (kept[-1], x)))
+        taken = tracemalloc.get_traced_memory()[0] - sys.getsizeof(kept)
+    finally:
+        tracemalloc.stop()
+    assert taken < 150 * len(kept)  # 96 and its place in the table
+
+
+def test_arguments_and_kinds_are_read_anew() -> None:
+    nodes = random_nodes(5)
+    for node in nodes:
+        for read in ("args", "dtype", "shape", "op", "payload"):
+            first, second = getattr(node, read), getattr(node, read)
+            assert first == second
+        assert unique(Node, node.op, node.args, node.payload, node.shape, node.dtype) is node
+    code = """
+        from symdiff._kernels.system.unique import unique
+        from symdiff.graph.nodes import Node
+        made = [unique(Node, "p", (), None, (), kind) for kind in ("real", "bool", "int", "more", "re" + "al")]
+        print([node.dtype for node in made], len(set(made)))
+        try:
+            unique(Node, "p", (), None, (), "fifth")
+        except OverflowError as error:
+            print(error)
+    """
+    assert script(code).split("\n")[:2] == [
+        "['real', 'bool', 'int', 'more', 'real'] 4",
+        "'fifth' came as a further kind of elements; expected one of ['real', 'bool', 'int', 'more']",
+    ]
 
 
 def test_nodes_leave_the_table() -> None:

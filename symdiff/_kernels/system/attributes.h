@@ -13,6 +13,18 @@
 enum { SD_FREE, SD_GONE };
 
 static PyMemberDef sd_fields[8];
+static PyGetSetDef sd_computed[SD_PREDICATES + 2];
+
+/* Put a descriptor, which this takes, among the attributes of a type. */
+static int sd_put(PyTypeObject *type, const char *name, PyObject *descriptor)
+{
+  if (descriptor == NULL)
+  return -1;
+  int failed = PyDict_SetItemString(type->tp_dict, name, descriptor);
+  Py_DECREF(descriptor);
+  PyType_Modified(type);
+  return failed;
+}
 
 /* Make a field readable as Python's own slots are, which the interpreter reads without a call. */
 static int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind)
@@ -21,23 +33,16 @@ static int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offse
   sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_UINT;
   sd_fields[i].offset = offset;
   sd_fields[i].flags = READONLY;
-  PyObject *shown = PyDescr_NewMember(type, &sd_fields[i]);
-  if (shown == NULL)
-  return -1;
-  int failed = PyDict_SetItemString(type->tp_dict, name, shown);
-  Py_DECREF(shown);
-  PyType_Modified(type);
-  return failed;
+  return sd_put(type, name, PyDescr_NewMember(type, &sd_fields[i]));
 }
 
-static PyGetSetDef sd_predicates[SD_PREDICATES];
-
-/* Make an attribute of a type that calls a function with the object and a pointer. */
-static PyObject *sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about) {
-  sd_predicates[i].name = name;
-  sd_predicates[i].get = ask;
-  sd_predicates[i].closure = about;
-  return PyDescr_NewGetSet(type, &sd_predicates[i]);
+/* Give a type an attribute that calls a function with the object and a pointer. */
+static int sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
+{
+  sd_computed[i].name = name;
+  sd_computed[i].get = ask;
+  sd_computed[i].closure = about;
+  return sd_put(type, name, PyDescr_NewGetSet(type, &sd_computed[i]));
 }
 
 #endif

@@ -5,10 +5,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport uint32_t
 
-from symdiff._kernels.system.unique cimport Unique, walk
+from symdiff._kernels.system.unique cimport Unique, arg_of, count_args, kind_of, walk
 
 from array import array as _array
 
@@ -22,25 +22,25 @@ cdef class _Rows:
     cdef dict shared
     #: The operation and kind of elements that was met last, and its row.
     cdef PyObject *op
-    cdef PyObject *dtype
+    cdef int kind
     cdef uint32_t row
 
     def __cinit__(self):
         self.rows, self.shared = [], {}
-        self.op = self.dtype = NULL
+        self.op = NULL
 
     cdef uint32_t add(self, Unique node) except? 0xFFFFFFFF:
         """Return the number of the row of an object."""
-        if PyTuple_GET_SIZE(node.args) == 0 or PyTuple_GET_SIZE(node.shape) != 0 or node.payload is not None:
+        if count_args(node) == 0 or PyTuple_GET_SIZE(node.shape) != 0 or node.payload is not None:
             self.rows.append((node.op, node.payload, node.shape, node.dtype))
             return <uint32_t>(len(self.rows) - 1)
-        if <PyObject *>node.op != self.op or <PyObject *>node.dtype != self.dtype:
+        if <PyObject *>node.op != self.op or kind_of(node) != self.kind:
             key = (node.op, node.dtype)
             row = self.shared.get(key)
             if row is None:
                 row = self.shared[key] = len(self.rows)
                 self.rows.append((node.op, None, (), node.dtype))
-            self.op, self.dtype, self.row = <PyObject *>node.op, <PyObject *>node.dtype, <uint32_t>row
+            self.op, self.kind, self.row = <PyObject *>node.op, kind_of(node), <uint32_t>row
         return self.row
 
 
@@ -68,16 +68,16 @@ def tabulate(roots):
         for i in range(count):
             node = <Unique>PyList_GET_ITEM(order, i)
             of[i] = rows.add(node)
-            length += 2 + PyTuple_GET_SIZE(node.args)
+            length += 2 + count_args(node)
         told = PyBytes_FromStringAndSize(NULL, length * sizeof(uint32_t))
         at = <uint32_t *>PyBytes_AS_STRING(told)
         for i in range(count):  # from here on no other code runs, which might note places of its own
             node = <Unique>PyList_GET_ITEM(order, i)
             node.place = <uint32_t>i
-            at[0], at[1] = of[i], <uint32_t>PyTuple_GET_SIZE(node.args)
-            for k in range(PyTuple_GET_SIZE(node.args)):
-                at[2 + k] = (<Unique>PyTuple_GET_ITEM(node.args, k)).place
-            at += 2 + PyTuple_GET_SIZE(node.args)
+            at[0], at[1] = of[i], <uint32_t>count_args(node)
+            for k in range(count_args(node)):
+                at[2 + k] = (<Unique>arg_of(node, k)).place
+            at += 2 + count_args(node)
         for i in range(PyList_GET_SIZE(tops)):
             at[i] = (<Unique>PyList_GET_ITEM(tops, i)).place
     finally:
@@ -102,7 +102,7 @@ def numbered(roots):
     cdef Py_ssize_t i, k, count = PyList_GET_SIZE(order), total = 0
     cdef Unique node
     for i in range(count):
-        total += PyTuple_GET_SIZE((<Unique>PyList_GET_ITEM(order, i)).args)
+        total += count_args(<Unique>PyList_GET_ITEM(order, i))
     cdef array.array starts = array.clone(_ints, count + 1, False), args = array.clone(_ints, total, False)
     cdef array.array top = array.clone(_ints, PyList_GET_SIZE(tops), False)
     cdef int *begin = starts.data.as_ints
@@ -111,8 +111,8 @@ def numbered(roots):
     for i in range(count):
         node = <Unique>PyList_GET_ITEM(order, i)
         node.place, begin[i] = <uint32_t>i, <int>total
-        for k in range(PyTuple_GET_SIZE(node.args)):
-            places[total] = <int>(<Unique>PyTuple_GET_ITEM(node.args, k)).place
+        for k in range(count_args(node)):
+            places[total] = <int>(<Unique>arg_of(node, k)).place
             total += 1
     begin[count] = <int>total
     for i in range(PyList_GET_SIZE(tops)):

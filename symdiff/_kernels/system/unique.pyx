@@ -10,14 +10,14 @@ table, so a search begins again where the table has changed meanwhile. Everythin
 from cpython.list cimport PyList_Append, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_Pack
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef extern from "system/attributes.h":
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
     ctypedef object (*getter)(object, void *)
-    object sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
+    int sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about) except -1
     enum: SD_PREDICATES, SD_NUMBERS, SD_FREE, SD_GONE
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
@@ -46,8 +46,6 @@ cdef PyObject **slots = NULL
 #: What is in each slot: nothing, an object that is gone, or bits of the key of the one that is there.
 cdef uint8_t *tags = NULL
 cdef size_t mask = 0
-#: What stands for a second argument where there are further ones.
-cdef PyObject *more = <PyObject *>&slots
 #: Objects of the table, and slots that are not free: those of objects that are gone are used again when it is copied.
 cdef size_t alive = 0
 cdef size_t taken = 0
@@ -119,21 +117,27 @@ cdef void _remove(Unique self) noexcept:
         at = (at + 1) & mask
 
 
-cdef inline bint _same_args(tuple a, tuple b):
-    cdef Py_ssize_t i, count = PyTuple_GET_SIZE(a)
-    if PyTuple_GET_SIZE(b) != count:
-        return False
-    for i in range(count):
-        if PyTuple_GET_ITEM(a, i) != PyTuple_GET_ITEM(b, i):
-            return False
-    return True
+#: Kinds of elements by number.
+cdef list element_kinds = []
+
+
+cdef int _kind_of(dtype) except -1:
+    """Return the number of a kind of elements, which it is given when it comes first."""
+    cdef int i
+    for i, known in enumerate(element_kinds):
+        if known is dtype or known == dtype:
+            return i
+    if len(element_kinds) == 1 << (COUNT - KIND):
+        raise OverflowError(f"{dtype!r} came as a further kind of elements; expected one of {element_kinds}")
+    element_kinds.append(dtype)
+    return <int>len(element_kinds) - 1
 
 
 cdef inline bint _equal(a, b) except -1:
     return a is b or PyObject_RichCompareBool(a, b, Py_EQ)
 
 
-cdef Unique _find(Py_hash_t key, op, tuple args, payload, tuple shape, dtype):
+cdef Unique _find(Py_hash_t key, op, tuple args, payload, tuple shape, int kind):
     """Return the object of a description, or None."""
     cdef size_t at = <size_t>key & mask
     cdef uint64_t seen = version
@@ -143,11 +147,11 @@ cdef Unique _find(Py_hash_t key, op, tuple args, payload, tuple shape, dtype):
         # one that nobody holds waits for its memory to be freed
         if tags[at] == tag and (<Unique>slots[at]).key == key and Py_REFCNT(slots[at]) > 0:
             other = <Unique>slots[at]
-            if other.args is not None and _same_args(other.args, args) and _equal(other.op, op):
-                if _equal(other.dtype, dtype) and _equal(other.shape, shape) and _equal(other.payload, payload):
+            if has_args(other, args) and kind_of(other) == kind and _equal(other.op, op):
+                if _equal(other.shape, shape) and _equal(other.payload, payload):
                     return other
             if version != seen:
-                return _find(key, op, args, payload, shape, dtype)
+                return _find(key, op, args, payload, shape, kind)
         at = (at + 1) & mask
     return None
 
@@ -156,12 +160,7 @@ cdef bint _may_close(value):
     """Tell whether a value may be a part of a circle: tuples of numbers and text are not."""
     if not PyObject_IS_GC(<PyObject *>value) or not PyObject_GC_IsTracked(<PyObject *>value):
         return False
-    if isinstance(value, tuple):
-        for part in <tuple>value:
-            if _may_close(part):
-                return True
-        return False
-    return True
+    return not isinstance(value, tuple) or any([_may_close(part) for part in <tuple>value])
 
 
 cdef inline Py_hash_t _mixed(Py_hash_t a, Py_hash_t b) noexcept:
@@ -175,7 +174,8 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
     cdef Py_hash_t key = _mixed(PyObject_Hash(op), PyObject_Hash(shape))
     cdef uint32_t below = 0
-    cdef uint16_t number = 0
+    cdef int elements = _kind_of(dtype)
+    cdef uint16_t what = <uint16_t>(elements << KIND | (count if count < SEVERAL else SEVERAL) << COUNT)
     cdef _Operation known
     cdef uint64_t seen
     cdef bint is_tracked = False
@@ -183,11 +183,10 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     cdef size_t at
     if payload is not None:
         key = _mixed(key, PyObject_Hash(payload))
-    if dtype is not None:
-        key = _mixed(key, PyObject_Hash(dtype))
+    key = _mixed(key, elements)
     for i in range(count):
         key = _mixed(key, <Py_hash_t>PyTuple_GET_ITEM(args, i))
-    found = _find(key, op, args, payload, shape, dtype)
+    found = _find(key, op, args, payload, shape, elements)
     if found is not None:
         return found
     for i in range(count):
@@ -197,7 +196,7 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     known = operations.get(op)
     if known is not None:
         below |= known.bits if known.exception is None else known.bits & ~<uint32_t>known.exception(args)
-        number = known.number
+        what |= known.number
     if PyTuple_GET_SIZE(args) == 0:
         known = operations.get(type(payload))
         below |= known.bits if known is not None else 0
@@ -206,12 +205,15 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     seen = version
     fresh = (<PyTypeObject *>kind).tp_new(kind, <PyObject *>(), NULL)
     is_tracked = is_tracked or _may_close(payload) or _may_close(shape)
-    fresh.op, fresh.args, fresh.payload, fresh.shape, fresh.dtype = op, args, payload, shape, dtype
-    fresh.below, fresh.key, fresh.number = below, key, number
-    fresh.first = PyTuple_GET_ITEM(args, 0) if count > 0 else NULL
-    fresh.second = PyTuple_GET_ITEM(args, 1) if count == 2 else NULL if count < 2 else more
+    fresh.op, fresh.payload, fresh.shape, fresh.below, fresh.key = op, payload, shape, below, key
+    if count >= SEVERAL:
+        fresh.first = args
+    elif count > 0:
+        fresh.first = args[0]
+        fresh.second = args[1] if count == 2 else None
+    fresh.what = what  # only now: it says what first and second are
     if version != seen:  # what has run meanwhile may have made it
-        found = _find(key, op, args, payload, shape, dtype)
+        found = _find(key, op, args, payload, shape, elements)
         if found is not None:
             return found
     at = <size_t>key & mask
@@ -223,7 +225,7 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     version += 1
     if not is_tracked:  # nothing below can be in a circle, so that the collector need not look at it
         PyObject_GC_UnTrack(<void *>fresh)
-        if PyObject_GC_IsTracked(<PyObject *>args):
+        if count >= SEVERAL and PyObject_GC_IsTracked(<PyObject *>args):
             PyObject_GC_UnTrack(<void *>args)
     return fresh
 
@@ -303,13 +305,7 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
                 path[depth].node, path[depth].following = arg, 0
                 depth += 1
             step = &path[depth - 1]
-            arg = (<Unique>step.node).first if step.following == 0 else (<Unique>step.node).second
-            if arg == more:
-                arg = NULL
-                if step.following < PyTuple_GET_SIZE((<Unique>step.node).args):
-                    arg = PyTuple_GET_ITEM((<Unique>step.node).args, step.following)
-            elif step.following > 1:
-                arg = NULL
+            arg = arg_of(<Unique>step.node, step.following)
             if arg != NULL:
                 step.following += 1
                 if (<Unique>arg).met == this or (settled and (<Unique>arg).settled >= settled):
@@ -318,9 +314,9 @@ cpdef list walk(roots, int settled=0, Py_ssize_t most=-1, int which=0):
                 (<Unique>arg).met = this
                 continue
             node = <Unique>step.node
-            if which == 2 and alike[node.number] and PyTuple_GET_SIZE(node.shape) == 0:
-                counted[node.number] += 1
-            elif which != 1 or node.first == NULL:
+            if which == 2 and alike[node.what & NUMBER] and PyTuple_GET_SIZE(node.shape) == 0:
+                counted[node.what & NUMBER] += 1
+            elif which != 1 or node.what >> COUNT == 0:
                 PyList_Append(order, node)
             depth -= 1
             if 0 <= most < PyList_GET_SIZE(order):
@@ -367,7 +363,19 @@ def assign_exceptions(dict known):
 
 
 cdef object _passes(object one, void *passing):
-    return (<uint8_t *>passing)[(<Unique>one).number] != 0
+    return (<uint8_t *>passing)[(<Unique>one).what & NUMBER] != 0
+
+
+cdef object _args(object one, void *unused):
+    cdef Unique node = <Unique>one
+    cdef int count = node.what >> COUNT
+    if count >= SEVERAL:
+        return node.first
+    return () if count == 0 else PyTuple_Pack(count, <PyObject *>node.first, <PyObject *>node.second)
+
+
+cdef object _dtype(object one, void *unused):
+    return element_kinds[kind_of(<Unique>one)]
 
 
 cdef int _number_of(op) except -1:
@@ -404,7 +412,7 @@ def add_predicates(type kind, dict known):
         predicates.append(name.encode())
         for op in operations:
             passes[i][_number_of(op)] = 1
-        setattr(kind, name, sd_ask(<PyTypeObject *>kind, i, predicates[i], _passes, passes[i]))
+        sd_ask(<PyTypeObject *>kind, i, predicates[i], _passes, passes[i])
 
 
 def count():
@@ -415,7 +423,7 @@ def count():
 cdef int _show(int i, const char *name, Unique one, void *value) except -1:
     """Show the field that holds a pointer in an otherwise empty object."""
     cdef void **words = <void **><void *>one
-    cdef size_t at = sizeof(PyObject) // sizeof(void *)
+    cdef size_t at = 2  # behind the count of references and the type
     while words[at] != value:
         at += 1
     return sd_show(<PyTypeObject *>Unique, i, name, sizeof(void *) * at, 0)
@@ -428,17 +436,14 @@ cdef int _show_fields() except -1:
     _show(0, "op", one, <void *>one)
     one.op, one.payload = None, one
     _show(1, "payload", one, <void *>one)
-    one.payload, one.dtype = None, one
-    _show(2, "dtype", one, <void *>one)
-    one.dtype, one.args = None, (one,)
-    _show(3, "args", one, <void *>one.args)
-    one.args, one.shape = None, (one,)
-    _show(4, "shape", one, <void *>one.shape)
+    one.payload, one.shape = None, (one,)
+    _show(2, "shape", one, <void *>one.shape)
     one.shape = None
-    sd_show(<PyTypeObject *>Unique, 5, "settled", <char *>&one.settled - start, 1)
-    sd_show(<PyTypeObject *>Unique, 6, "below", <char *>&one.below - start, 2)
-    sd_show(<PyTypeObject *>Unique, 7, "tried", <char *>&one.tried - start, 1)
-    return 0
+    sd_show(<PyTypeObject *>Unique, 3, "settled", <char *>&one.settled - start, 1)
+    sd_show(<PyTypeObject *>Unique, 4, "below", <char *>&one.below - start, 2)
+    sd_show(<PyTypeObject *>Unique, 5, "tried", <char *>&one.tried - start, 1)
+    sd_ask(<PyTypeObject *>Unique, SD_PREDICATES, "args", _args, NULL)
+    sd_ask(<PyTypeObject *>Unique, SD_PREDICATES + 1, "dtype", _dtype, NULL)
 
 
 _copy()

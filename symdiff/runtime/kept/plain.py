@@ -46,13 +46,13 @@ def write(value: Any, tags: Mapping[type, tuple[str, Callable[[Any], Any]]]) -> 
     """
     import json
 
-    blobs: list[bytes] = []
+    blobs: list[memoryview] = []
     header = json.dumps(_plain(value, tags, blobs), separators=(",", ":"), allow_nan=False).encode()
     sizes = array("q", [len(blob) for blob in blobs]).tobytes()
     return b"".join([_LENGTHS.pack(len(header), len(blobs)), header, sizes, *blobs])
 
 
-def _plain(value: Any, tags: Mapping[type, tuple[str, Callable[[Any], Any]]], blobs: list[bytes]) -> Any:
+def _plain(value: Any, tags: Mapping[type, tuple[str, Callable[[Any], Any]]], blobs: list[memoryview]) -> Any:
     kind = type(value)
     if value is None or kind in (str, bool):
         return value
@@ -64,9 +64,9 @@ def _plain(value: Any, tags: Mapping[type, tuple[str, Callable[[Any], Any]]], bl
         if len(value) >= LONG:
             kinds = {*map(type, value)}
             if kinds == {float}:
-                return _blob("d", array("d", value).tobytes(), blobs, "t")
+                return _blob("d", array("d", value), blobs, "t")
             if kinds == {int} and min(value) in _WHOLE and max(value) in _WHOLE:
-                return _blob("q", array("q", value).tobytes(), blobs, "t")
+                return _blob("q", array("q", value), blobs, "t")
         return [_plain(part, tags, blobs) for part in value]
     if kind is list:
         return {"l": [_plain(part, tags, blobs) for part in value]}
@@ -75,15 +75,15 @@ def _plain(value: Any, tags: Mapping[type, tuple[str, Callable[[Any], Any]]], bl
     if kind is bytes:
         return _blob("", value, blobs, "b")
     if kind is array:
-        return _blob(value.typecode, value.tobytes(), blobs, "a")
+        return _blob(value.typecode, value, blobs, "a")
     if kind in tags:
         name, contents = tags[kind]
         return {"r": [name, _plain(contents(value), tags, blobs)]}
     raise UnkeepableError(f"{kind.__name__} has no plain form")
 
 
-def _blob(code: str, contents: bytes, blobs: list[bytes], tag: str) -> Any:
-    blobs.append(contents)
+def _blob(code: str, contents: bytes | array[Any], blobs: list[memoryview], tag: str) -> Any:
+    blobs.append(memoryview(contents).cast("B"))  # no copy: there may be a million numbers
     return {tag: [code, len(blobs) - 1]}
 
 

@@ -130,8 +130,7 @@ def lookup(folder: Path, key: str) -> bytes | None:
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or others:
             return None
         with open(handle, "rb", closefd=False) as stream:
-            contents = stream.read()
-        digest, library = contents[:_DIGEST], contents[_DIGEST:]
+            digest, library = stream.read(_DIGEST), stream.read()
         if digest != _digest(key, library):
             return None
         with contextlib.suppress(OSError):  # a disk that is only read keeps no time of use
@@ -145,17 +144,18 @@ def lookup(folder: Path, key: str) -> bytes | None:
 
 def publish(folder: Path, key: str, library: bytes) -> bool:
     """Keep ``library`` under ``key``; tell whether that was possible (no: a full or read-only disk)."""
-    contents = _digest(key, library) + library
+    digest = _digest(key, library)
     unfinished = folder / f"{_UNFINISHED}{os.urandom(16).hex()}"
     try:
         with Removed([unfinished]), open(unfinished, "xb", opener=_open_own) as stream:
             hold(stream.fileno())  # tells other processes that this is no remainder
-            stream.write(contents)
+            stream.write(digest)
+            stream.write(library)  # apart from the other: it may be long, and a sum of both would be a copy
             stream.flush()
             os.replace(unfinished, folder / f"{key}{_SUFFIX}")
     except OSError:
         return False
-    _bound(folder, key, len(contents))
+    _bound(folder, key, len(digest) + len(library))
     return True
 
 
@@ -190,7 +190,9 @@ def clear(folder: Path) -> int:
 def _digest(key: str, library: bytes) -> bytes:
     import hashlib
 
-    return hashlib.sha256(b"%s\0%s" % (key.encode(), library)).digest()
+    digest = hashlib.sha256(b"%s\0" % key.encode())
+    digest.update(library)
+    return digest.digest()
 
 
 def _bound(folder: Path, newest: str, added: int) -> None:
