@@ -11,9 +11,9 @@ import pytest
 from effort import calls
 
 import symdiff as sd
-from symdiff.graph import Node, broadcast_to, constant, elementwise, input, label, reshape
+from symdiff.graph import Node, broadcast_to, constant, elementwise, input, label, postorder, reshape
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.simplify import RULES
+from symdiff.simplify import RULES, rewriter
 from symdiff.simplify.rewriter import Rule, _Rules, _settle, is_linked
 from symdiff.simplify.stability.points import is_nonzero
 
@@ -73,6 +73,32 @@ def test_gradients_take_some_calls_an_operation(name: str) -> None:
     assert efforts[large] < 5 * efforts[small] + 3_000, efforts
 
 
+@pytest.mark.parametrize("name", [*STEPS, "all of them"])
+def test_rules_are_tried_once_a_node(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a rule makes is simplified at once, so that nothing above it is made and looked at again."""
+    tried = 0
+
+    def counting(row: Rule) -> Rule:
+        def rewrite(node: Node) -> Node | None:
+            nonlocal tried
+            tried += 1
+            return row.rewrite(node)
+
+        return row._replace(rewrite=rewrite)
+
+    monkeypatch.setattr(rewriter, "RULES", [counting(row) for row in RULES])
+    rewriter._rules.cache_clear()
+    try:
+        steps = list(STEPS.values()) if name == "all of them" else [STEPS[name]]
+        for seed in (1, 2):
+            formula, inputs = drawn(steps, 120, seed)
+            tried = 0
+            found = sd.gradient(formula, inputs)
+            assert 0 < tried < 8 * len(postorder([formula.node, *[part.node for part in found]]))
+    finally:
+        rewriter._rules.cache_clear()
+
+
 def test_rules_that_undo_each_other_end() -> None:
     """Two rules that take turns stop where a node comes back, and not after a thousand turns."""
     turns = 0
@@ -112,6 +138,21 @@ def test_a_point_never_tells_what_is_zero_from_zero() -> None:
         assert not is_nonzero([(1.0, (outer(one, c) - outer(other, c)).node)])
         told += is_nonzero([(1.0, (outer(one, c) - outer(other, c) * 1.001).node)])
     assert told > 250
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+def test_powers_of_what_cancels_have_a_value(power: int) -> None:
+    """A square of x - x, which stays for where it is nan, says nothing of what stands beside it."""
+    draw = random.Random(power)
+    x, y = sd.scalar("x"), sd.scalar("y")
+    for _ in range(100):
+        a, b = draw.uniform(-3, 3), draw.uniform(-3, 3)
+        nothing = draw.choice(
+            (x - x, (x + a) ** 2 - x * x - 2 * a * x - a * a, (x + a) * (y + b) - x * y - b * x - a * y - a * b)
+        )
+        assert not is_nonzero([(1.0, (nothing**power).node)])
+        assert not is_nonzero([(1.0, (sd.exp(x / (nothing**power + 1.5)) - sd.exp(x / 1.5)).node)])
+        assert is_nonzero([(1.0, (sd.exp(x / (nothing**power + 1.5)) - y).node)])
 
 
 def _numbers(draw: random.Random) -> list[Node]:

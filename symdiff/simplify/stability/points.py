@@ -53,10 +53,12 @@ def is_nonzero(parts: Iterable[tuple[float, Node]]) -> bool:
 
 def all_apart(nodes: Iterable[Node]) -> bool:
     """Tell whether each node differs from each other one at a random point; False where nothing is known."""
-    points = _points()
-    found = [[_value(node, point) for point in points] for node in nodes]
-    if _differ([values[0] for values in found]):
+    nodes = list(nodes)
+    first, *further = _points()
+    at_first = [_value(node, first) for node in nodes]
+    if _differ(at_first):  # of nearly all
         return True
+    found = [[value, *[_value(node, point) for point in further]] for value, node in zip(at_first, nodes, strict=True)]
     for a, b in combinations(found, 2):
         pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None), None)
         if pair is None or not _is_apart([(1.0, pair[0]), (-1.0, pair[1])]):
@@ -150,7 +152,11 @@ def _power(a: Bounded, b: Bounded) -> Bounded:
         exponent, error = _multiply(_log(a), b)
         return _exp((exponent, error))
     value = math.pow(a[0], b[0])  # of a negative number, of whole exponents alone
-    return value, abs(b[0] * value / a[0]) * a[1]
+    if value or a[0]:
+        return value, abs(b[0] * value / a[0]) * a[1]
+    if not b[0].is_integer():
+        raise ArithmeticError("a root of what may be 0")
+    return 0.0, b[0] * (a[1] * _PRECISION) ** (b[0] - 1.0) * a[1]
 
 
 def _exp(a: Bounded) -> Bounded:
@@ -163,7 +169,7 @@ def _log(a: Bounded) -> Bounded:
 
 
 def _sqrt(a: Bounded) -> Bounded:
-    value = math.sqrt(a[0])
+    value = math.sqrt(a[0])  # of 0 has no bound
     return value, a[1] / (2 * value)
 
 
