@@ -1,17 +1,27 @@
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 
 import pytest
 from effort import FROM_SOURCES, stale
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # The same examples in every run, so that a run says something of the change it follows and not
 # of its luck. New examples: --hypothesis-profile=explore, with --hypothesis-seed for others yet.
-settings.register_profile("repeat", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True)
+# How long a machine takes to draw them says nothing of symdiff.
+slow = [HealthCheck.too_slow]
+settings.register_profile("repeat", deadline=None, derandomize=True, suppress_health_check=slow)
+settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True, suppress_health_check=slow)
 settings.load_profile("repeat")
+# Hypothesis also draws constants of the modules that are imported. Which these are depends on the tests that this
+# process ran before, and so would the examples. There is no setting for it, and nothing to set in old versions.
+with contextlib.suppress(ImportError, AttributeError):
+    from hypothesis.internal.conjecture import providers
+
+    nothing = providers.Constants()
+    vars(providers)["_get_local_constants"] = lambda: nothing
 
 
 @pytest.fixture(scope="session", autouse=True)
