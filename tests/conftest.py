@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
 from effort import FROM_SOURCES, stale
 from hypothesis import HealthCheck, settings
+
+from symdiff.runtime.toolchain import worker as background
 
 # The same examples in every run, so that a run says something of the change it follows and not
 # of its luck. New examples: --hypothesis-profile=explore, with --hypothesis-seed for others yet.
@@ -32,6 +35,26 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder.chmod(0o700)
         patch.setenv("SYMDIFF_CACHE_DIR", str(folder))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_under_way() -> None:
+    """Begin when nothing is built in the background: it would write files, count, and take time in other tests."""
+    worker = background._worker
+    worker.hold()
+    _join()
+    wanted = [job for job in worker.jobs if job.is_wanted()]  # by kernels that live longer than a test
+    worker.jobs.clear()
+    worker.jobs.extend(wanted)
+    worker.resume()
+    _join()
+
+
+def _join() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "symdiff-build":
+            thread.join(600)
+            assert not thread.is_alive(), "what an earlier test has built in the background does not end"
 
 
 def pytest_configure() -> None:
