@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_tiered import X, _rest, compiler, formula, gone, number_of, sleeping  # noqa: F401
+from test_tiered import (  # noqa: F401
+    X,
+    _rest,
+    begun_before_its_time_runs,
+    compiler,
+    formula,
+    gone,
+    number_of,
+    sleeping,
+)
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, BuildError
@@ -23,9 +32,11 @@ from symdiff.runtime.toolchain import processes
 def test_a_compiler_that_hangs_keeps_no_other_build_waiting(
     sleeping: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:
-    monkeypatch.setattr(building, "LIMIT", 1.0)
-    hanging = sd.compile(formula(2.625), A=(3, 3))
-    number_of(sleeping)
+    begun_before_its_time_runs(sleeping, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "LIMIT", 1.0)
+        hanging = sd.compile(formula(2.625), A=(3, 3))
+        number_of(sleeping)
     monkeypatch.delenv("CC")
     after = sd.compile(formula(2.875), A=(3, 3))
     assert after.wait(60)
@@ -34,8 +45,11 @@ def test_a_compiler_that_hangs_keeps_no_other_build_waiting(
     assert "did not finish" in hanging.stats["build_failure"]
 
 
-def test_a_child_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Path) -> None:
+def test_a_child_that_takes_too_long_is_killed_with_all_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = tmp_path / "number"
+    begun_before_its_time_runs(told, monkeypatch)
     script = f"sleep 3600 & echo $! > {told}; wait"
     with pytest.raises(subprocess.TimeoutExpired):
         processes.run(["/bin/sh", "-c", script], folder=None, environment=os.environ, timeout=0.5)
@@ -64,7 +78,10 @@ def long_program(number: float) -> Any:
     return values[-1]
 
 
-def test_a_build_is_given_up_when_its_time_is_over(sleeping: Path) -> None:  # noqa: F811
+def test_a_build_is_given_up_when_its_time_is_over(
+    sleeping: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:
+    begun_before_its_time_runs(sleeping, monkeypatch)
     k = sd.compile(formula(3.125), A=(3, 3), build_seconds=0.3)
     before = k(X)
     process = number_of(sleeping)
