@@ -155,8 +155,8 @@ def test_any_text_is_refused_or_answered_in_little_time_and_memory() -> None:
     assert run.returncode == 0, run.stderr[-2000:]
     told, megabytes = json.loads(run.stdout)
     assert len(told) == len(HOSTILE)
-    # processor time, four times what was seen; what a budget does not stop takes minutes
-    assert [one for one in told if one[3] > 4.0] == []
+    # processor time, ten times what was seen on a slow machine; what a budget does not stop takes minutes
+    assert [one for one in told if one[3] > 20.0] == []
     assert megabytes < 500
     ends = [one[2] for one in told]
     assert ends.count("LimitError") > 15
