@@ -291,7 +291,7 @@ def test_a_process_that_is_killed_leaves_nothing_half_written(folder: Path) -> N
             [sys.executable, "-c", textwrap.dedent(body.format(seconds))],
             env={"PYTHONPATH": path, "SYMDIFF_CACHE_DIR": str(folder), "PATH": "/usr/bin:/bin"},
             check=False,
-            timeout=60,
+            timeout=600,
         )
         assert done.returncode == -9
     for record in records(folder):

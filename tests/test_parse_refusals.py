@@ -66,7 +66,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, s
         [sys.executable, "-c", MEMORY + CHILD],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         cwd=folder,
         env={"PYTHONPATH": f"{here}:{here.parent}", "OPENBLAS_NUM_THREADS": "1", "PATH": ""},
         check=False,

@@ -246,7 +246,7 @@ def run_script(end: str, told: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-W", "error", "-c", _SCRIPT + end, str(told)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
