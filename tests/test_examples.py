@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 def drawn() -> list[tuple[int, float, str]]:
     found: list[tuple[int, float, str]] = []
 
-    @settings(max_examples=200)
+    @settings(max_examples=200, derandomize=True, database=None)
     @given(st.integers(), st.floats(allow_nan=False), st.text(max_size=20))
     def draw(number: int, value: float, text: str) -> None:
         found.append((number, value, text))
