@@ -4,7 +4,10 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from effort import FROM_SOURCES, stale
 from hypothesis import HealthCheck, settings
@@ -55,6 +58,25 @@ def _join() -> None:
         if thread.name == "symdiff-build":
             thread.join(600)
             assert not thread.is_alive(), "what an earlier test has built in the background does not end"
+
+
+#: Generators of random numbers that tests share, and the state of each when all modules had been imported.
+_generators: list[tuple[np.random.Generator, Any]] = []
+
+
+def pytest_collection_finish() -> None:
+    """Note the generators of the modules beside this one."""
+    for module in list(sys.modules.values()):
+        if Path(getattr(module, "__file__", None) or "").parent == Path(__file__).parent:
+            own = [each for each in vars(module).values() if isinstance(each, np.random.Generator)]
+            _generators.extend((each, each.bit_generator.state) for each in own)
+
+
+@pytest.fixture(autouse=True)
+def _numbers_of_its_own() -> None:
+    """Draw the numbers that a test gets when it runs alone, whatever other tests drew before it."""
+    for generator, state in _generators:
+        generator.bit_generator.state = state
 
 
 def pytest_configure() -> None:

@@ -1,4 +1,4 @@
-"""Random examples are those of every other run, whatever this process did before."""
+"""Random examples and numbers are those of every other run, whatever this process did before."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+rng = np.random.default_rng(0)
+FIRST = np.random.default_rng(0).random(3).tolist()
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_each_test_draws_the_first_numbers(turn: int) -> None:
+    assert rng.random(3).tolist() == FIRST
 
 
 def drawn() -> list[tuple[int, float, str]]:
