@@ -12,8 +12,6 @@ import pytest
 from effort import FROM_SOURCES, stale
 from hypothesis import HealthCheck, settings
 
-from symdiff.runtime.toolchain import worker as background
-
 # The same examples in every run, so that a run says something of the change it follows and not
 # of its luck. New examples: --hypothesis-profile=explore, with --hypothesis-seed for others yet.
 # How long a machine takes to draw them says nothing of symdiff.
@@ -43,6 +41,8 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_under_way() -> None:
     """Begin when nothing is built in the background: it would write files, count, and take time in other tests."""
+    from symdiff.runtime.toolchain import worker as background  # after it is known that nothing is stale
+
     worker = background._worker
     worker.hold()
     _join()
