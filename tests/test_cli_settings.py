@@ -27,7 +27,7 @@ def real(*args: str, folder: Path, stdin: str = "", **environment: str) -> subpr
         cwd=folder,
         env={**os.environ, "PYTHONUTF8": "1", **environment},
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 

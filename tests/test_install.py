@@ -54,7 +54,7 @@ LATER = {
 def python(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code]
     return subprocess.run(
-        command, check=False, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+        command, check=False, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600
     )
 
 

@@ -225,7 +225,8 @@ def test_numpy_source_means_what_the_interpreter_does(row: Primitive, node: Node
     source = emit_numpy(leaves, inline([node]) if row.name in ("spectral", "expm", "pinv") else [node])
     (got,) = load_numpy(source)(*(values[leaf.payload][None] for leaf in leaves))
     (wanted,) = evaluate([node], values)
-    np.testing.assert_allclose(got[0], wanted, rtol=1e-14)
+    # small elements of a pseudo-inverse have the error of the large ones: processors differ in them
+    np.testing.assert_allclose(got[0], wanted, rtol=1e-14, atol=1e-14 * np.abs(wanted).max(initial=0.0))
     assert not row.numpy or row.numpy.split(".")[-1] in source.text
 
 

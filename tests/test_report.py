@@ -132,7 +132,7 @@ def browse(browser: str, harness: Path, profile: Path, *options: str) -> tuple[d
         "--enable-logging=stderr",
         *(f"--user-data-dir={profile}", "--virtual-time-budget=5000", "--dump-dom", *options, harness.as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     found = re.search(r"<pre>width (\d+) content (\d+) height (\d+) paper ([^<]*)</pre>", done.stdout)
     assert found is not None, done.stdout[:2000]
     told = dict(zip(("width", "content", "height", "paper"), found.groups(), strict=True))

@@ -188,6 +188,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         np.save(tmp_path / "x.npy", np.ones((rows, 50)))
         args = ["eval", "sum(x)**2", "--data", f"x={tmp_path / 'x.npy'}", "--batch", "x", "--reduce", "sum"]
         command = [sys.executable, "-c", CHILD, *args, "--rows-at-once", "1000"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
         peaks.append(int(done.stdout.split()[-1]))
     assert peaks[1] < peaks[0] + 80  # the longer file has 160 MB

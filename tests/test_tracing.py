@@ -250,6 +250,6 @@ def test_processes_write_to_folders_of_their_own(place: Path) -> None:
     script = "import symdiff as sd\nfor _ in range(10): sd.compile('sin(x)', backend='numpy')"
     environment = {**os.environ, VARIABLE: str(place)}
     running = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(3)]
-    assert [process.wait(120) for process in running] == [0, 0, 0]
+    assert [process.wait(600) for process in running] == [0, 0, 0]
     assert len(names(place)) == 30
     assert {len(names(folder)) for folder in place.iterdir()} == {7}
