@@ -21,11 +21,12 @@ settings.register_profile("explore", deadline=None, derandomize=False, print_blo
 settings.load_profile("repeat")
 # Hypothesis also draws constants of the modules that are imported. Which these are depends on the tests that this
 # process ran before, and so would the examples. There is no setting for it, and nothing to set in old versions.
-with contextlib.suppress(ImportError, AttributeError):
+with contextlib.suppress(ImportError, KeyError):
     from hypothesis.internal.conjecture import providers
 
-    nothing = providers.Constants()
-    vars(providers)["_get_local_constants"] = lambda: nothing
+    inside = vars(providers)
+    nothing = inside["Constants"]()
+    inside["_get_local_constants"] = lambda: nothing
 
 
 @pytest.fixture(scope="session", autouse=True)
