@@ -16,6 +16,7 @@ from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, constant, elementwise, inputs_of, postorder
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.sizes import Size
 from symdiff.printing import text
 from symdiff.printing.collecting.collect import collect
 
@@ -115,14 +116,22 @@ def _agrees(root: Node, values: dict[Any, Any], inputs: tuple[Node, ...]) -> Non
         wanted = np.asarray(evaluate([root], values, inputs)[0], float)
         got = np.asarray(evaluate([collect(root)], values, inputs)[0], float)
     assert got.shape == wanted.shape
-    again = parse_graph(text(collect(root)), {str(leaf.payload): leaf.shape for leaf in inputs_of([root])}).result.node
-    with np.errstate(all="ignore"):
-        read = np.asarray(evaluate([again], values, inputs)[0], float)
-    np.testing.assert_allclose(read, got, rtol=1e-12, atol=1e-12)
     finite = np.isfinite(wanted)
     np.testing.assert_allclose(
         got[finite], wanted[finite], rtol=1e-9, atol=1e-9 * max(1.0, np.abs(wanted[finite]).max(initial=0.0))
     )
+    shapes = {
+        str(leaf.payload): tuple([size if isinstance(size, int) else str(size) for size in leaf.shape])
+        for leaf in inputs
+    }
+    try:
+        again = parse_graph(text(collect(root)), shapes).result.node
+    except SymdiffError:  # slices that end at a letter, or go backwards along its axis, are shown and not read
+        assert any(isinstance(size, Size) for leaf in inputs for size in leaf.shape)
+        return
+    with np.errstate(all="ignore"):
+        read = np.asarray(evaluate([again], values, inputs)[0], float)
+    np.testing.assert_allclose(read, got, rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
@@ -138,11 +147,11 @@ def test_what_is_shown_has_the_value_of_what_is_computed(fixed: Formula, symboli
         try:
             first = sd.gradient(f, used[0])
             second = sd.jacobian(first, used[0], disconnected="zero")
-            for result in (first, second):
-                if len(postorder([result.node])) < 400:
-                    _agrees(result.node, values, formula.inputs)
-        except SymdiffError:
+        except SymdiffError:  # no derivative
             assume(False)
+        for result in (first, second):
+            if len(postorder([result.node])) < 400:
+                _agrees(result.node, values, formula.inputs)
 
 
 def test_reshapes_of_reshapes_are_shown() -> None:

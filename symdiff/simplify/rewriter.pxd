@@ -26,16 +26,13 @@ cdef class _Rules:
 @cython.locals(seen=list, arg=Unique, part=Unique, first=Unique, second=Unique)
 cpdef bint is_linked(Unique node) except -1
 
-@cython.locals(rules=_Rules, several=bint, made=set, result=Unique, node=Unique, arg=Unique, table=_Table)
+@cython.locals(rules=_Rules, several=bint, result=Unique, node=Unique, arg=Unique, table=_Table)
 cpdef list _run(
     roots, todo, int level, dict new, rewrites, bint stability=*, bint mark=*
 )
 
 @cython.locals(arg=Unique, part=Unique)
 cpdef _mark_made(Unique node, _Rules rules, int depth=*)
-
-@cython.locals(arg=Unique, found=Unique, given=Unique, args=list, i=int, whole=tuple)
-cpdef Unique _simplify_made(Unique node, _Rules rules, dict new, set made, rewrites, int depth=*)
 
 @cython.locals(seen=set, found=Unique, turn=int, rows=list)
 cpdef Unique _settle(Unique node, _Rules rules, rewrites)

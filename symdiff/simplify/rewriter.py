@@ -72,8 +72,8 @@ _TURNS = 1_000
 _ORDINARY = 8
 #: Most nodes that rules settle within each other.
 _NESTED = 1_000
-#: How far below what a rule gave there may be nodes that it made, and how far they are simplified at once.
-_MADE, _DEEP = 3, 30
+#: How far below what a rule gave there may be nodes that it made.
+_MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it, and with that at which none fits the node itself: a later
 #: pass tries no rule again.
@@ -305,7 +305,6 @@ def _run(
     rules = _rules(level, stability, mark)
     spend(len(todo))
     several = level in _REPEATED
-    made: set[Node] = set()
     mark = mark and stability
     for node in todo:
         result = node
@@ -323,9 +322,7 @@ def _run(
                 found = _settle(result, rules, rewrites)
                 if found is not result:
                     result = found
-                    if mark and several and not result.shape:
-                        result = _simplify_made(result, rules, new, made, rewrites)
-                    elif mark:
+                    if mark and not several:
                         _mark_made(result, rules)
             if mark and result.settled < level:
                 for arg in result.args:
@@ -350,42 +347,6 @@ def _simplified_body(
             break
         current = following
     return current
-
-
-def _simplify_made(
-    node: Node, rules: _Rules, new: dict[Node, Node], made: set[Node], rewrites: list[str] | None, depth: int = _DEEP
-) -> Node:
-    """Simplify the arguments of a number that a rule made, and the number itself until nothing changes.
-
-    Left to the next pass, what changes in them would have all above it made and looked at once more. Arrays are left
-    to it, since products of matrices are short by what several of them have in common. What was simplified so is in
-    ``made``.
-    """
-    level, given = rules.level, node
-    for _ in range(_PASSES):
-        args = [new.get(arg, arg) for arg in node.args]
-        for i, arg in enumerate(args):
-            if depth and arg.settled < level and arg not in made:
-                args[i] = _simplify_made(arg, rules, new, made, rewrites, depth - 1)
-        whole = tuple(args)
-        if whole != node.args:
-            node = rebuild(node, whole)
-        if node.settled >= level or node.is_recurrence:
-            break
-        found = _settle(node, rules, rewrites)
-        if found is node:
-            for arg in node.args:
-                if arg.settled < level:
-                    break
-            else:
-                if node.tried >= level:
-                    mark_settled(node, level)
-            break
-        node = found
-    made.add(node)
-    if node is not given:
-        new[given] = node
-    return node
 
 
 def _mark_made(node: Node, rules: _Rules, depth: int = _MADE) -> None:
