@@ -150,7 +150,7 @@ def publish(folder: Path, key: str, library: bytes) -> bool:
         with Removed([unfinished]), open(unfinished, "xb", opener=_open_own) as stream:
             hold(stream.fileno())  # tells other processes that this is no remainder
             stream.write(digest)
-            stream.write(library)  # apart from the other: it may be long, and a sum of both would be a copy
+            stream.write(library)  # joined to the digest it would be copied, and it may be long
             stream.flush()
             os.replace(unfinished, folder / f"{key}{_SUFFIX}")
     except OSError:

@@ -53,12 +53,10 @@ def is_nonzero(parts: Iterable[tuple[float, Node]]) -> bool:
 
 def all_apart(nodes: Iterable[Node]) -> bool:
     """Tell whether each node differs from each other one at a random point; False where nothing is known."""
-    nodes = list(nodes)
-    first, *further = _points()
-    at_first = [_value(node, first) for node in nodes]
-    if _differ(at_first):  # of nearly all
+    nodes, points = list(nodes), _points()
+    if _differ([_value(node, points[0]) for node in nodes]):  # so it is of nearly all
         return True
-    found = [[value, *[_value(node, point) for point in further]] for value, node in zip(at_first, nodes, strict=True)]
+    found = [[_value(node, point) for point in points] for node in nodes]
     for a, b in combinations(found, 2):
         pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None), None)
         if pair is None or not _is_apart([(1.0, pair[0]), (-1.0, pair[1])]):
@@ -152,10 +150,10 @@ def _power(a: Bounded, b: Bounded) -> Bounded:
         exponent, error = _multiply(_log(a), b)
         return _exp((exponent, error))
     value = math.pow(a[0], b[0])  # of a negative number, of whole exponents alone
-    if value or a[0]:
+    if a[0]:
         return value, abs(b[0] * value / a[0]) * a[1]
-    if not b[0].is_integer():
-        raise ArithmeticError("a root of what may be 0")
+    if value or not b[0].is_integer():
+        raise ArithmeticError("a power of 0, or a root of it, near which there is no bound")
     return 0.0, b[0] * (a[1] * _PRECISION) ** (b[0] - 1.0) * a[1]
 
 
@@ -169,8 +167,8 @@ def _log(a: Bounded) -> Bounded:
 
 
 def _sqrt(a: Bounded) -> Bounded:
-    value = math.sqrt(a[0])  # of 0 has no bound
-    return value, a[1] / (2 * value)
+    value = math.sqrt(a[0])
+    return value, a[1] / (2 * value)  # that of 0 has no bound: ZeroDivisionError says so
 
 
 _RULES: dict[str, Callable[..., Bounded]] = {
