@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from waiting import until
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
@@ -187,16 +187,8 @@ def numbers(place: Path, block_info: Any = None) -> Any:
     (low, high), _ = block_info[None]["array-location"]
     if low >= ROWS // 2:
         (place / "half").touch()
-        until((place / "lost").exists)
+        until((place / "lost").exists, 120)
     return (np.arange(low, high) % 7)[:, None] + np.arange(WIDTH, dtype=float)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    for _ in range(12_000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come to pass")
 
 
 def rows(place: Path) -> Any:
@@ -224,7 +216,7 @@ def test_a_cluster_adds_up_more_than_a_worker_holds_and_a_lost_worker_loses_noth
     pids = client.run(os.getpid)
     assert len(set(pids.values()) - {os.getpid()}) == 2
     future = client.compute(k(w, x))
-    until((tmp_path / "half").exists)
+    until((tmp_path / "half").exists, 120)
     os.kill(next(iter(pids.values())), signal.SIGKILL)
     (tmp_path / "lost").touch()
     result = future.result(timeout=600)

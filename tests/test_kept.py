@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import textwrap
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from test_cache import folder, script  # noqa: F401
+from waiting import until
 
 import symdiff as sd
 from symdiff.codegen import Request
@@ -74,8 +74,7 @@ def flat(value: Any) -> bytes:
 
 def records(place: Path) -> list[Path]:
     write_waiting()  # behind the builds of other tests
-    while worker.busy():  # it may be writing a record that whoever read it meanwhile has written, too
-        time.sleep(0.01)
+    until(lambda: not worker.busy(), 600)  # it may be writing a record that whoever read it meanwhile has written, too
     return sorted(place.glob(f"{keys.PREFIX}*"))
 
 

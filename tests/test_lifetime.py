@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 import textwrap
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from test_build import program
+from waiting import until
 
 import symdiff as sd
 from symdiff._kernels.system.loader import loaded
@@ -73,14 +73,6 @@ def waiting(cost: int = 100) -> tuple[Any, ctypes.c_long, ctypes.c_long]:
     unit = NativeCall(library.address, [], 2, 0, [1], [1], False, library, cost=cost)
     inside, go = (ctypes.c_long.from_address(library.code.address(name)) for name in ("inside", "go"))
     return unit, inside, go
-
-
-def until(condition: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come to pass")
 
 
 def script(body: str) -> str:
