@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from test_build import program
-from test_lifetime import UNLOADS, _alone, compiled, now, script, until  # noqa: F401
+from test_lifetime import UNLOADS, _alone, compiled, now, script  # noqa: F401
+from waiting import until
 
 import symdiff as sd
 from symdiff._kernels.system.loader import loaded
