@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -18,6 +19,7 @@ import symdiff as sd
 from symdiff import Array
 from symdiff.graph import constant, elementwise
 from symdiff.graph.scalars.remainders import REMAINDERS, Remainder
+from symdiff.graph.scalars.series import TERMS, series_of
 
 DISTANCES = (1e-300, 1e-160, 1e-20, 1e-8, 1e-4, 0.01, 0.1, 0.3, 0.7, 0.95)
 
@@ -52,6 +54,19 @@ def test_row_to_second_order(each: Remainder) -> None:
 @pytest.mark.parametrize("each", REMAINDERS, ids=lambda each: each.name)
 def test_parity_is_that_of_the_series(each: Remainder) -> None:
     assert each.even == all(c == 0 for c in each.coefficients()[1:60:2])
+
+
+@pytest.mark.parametrize(
+    ("quotient", "top", "bottom"),
+    [("tan", "sin", "cos"), ("tanh", "sinh", "cosh"), ("bernoulli", "x", "expm1"), ("csch", "x", "sinh")],
+)
+def test_series_of_a_quotient_times_the_bottom_is_the_top(quotient: str, top: str, bottom: str) -> None:
+    """Their coefficients come from tangent numbers, and not from a division."""
+    x = [Fraction(i == 1) for i in range(TERMS)]
+    below = [Fraction(0), *series_of("exp")[1:]] if bottom == "expm1" else series_of(bottom)
+    ours = series_of(quotient)
+    product = [sum(ours[i] * below[k - i] for i in range(k + 1)) for k in range(TERMS)]
+    assert product == list(x if top == "x" else series_of(top))
 
 
 @pytest.mark.parametrize("each", [each for each in REMAINDERS if each.even], ids=lambda each: each.name)

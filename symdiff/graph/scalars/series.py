@@ -21,19 +21,31 @@ Series: TypeAlias = "tuple[Fraction, ...]"
 TERMS = 120
 
 
-def _product(a: Sequence[Fraction], b: Sequence[Fraction]) -> Series:
+@cache
+def _tangent_numbers() -> list[int]:
+    """Return 0 and the derivatives of odd order of tan(x) at 0.
+
+    The method is that of Brent and Harvey, Fast computation of Bernoulli, tangent and secant numbers (2011),
+    section 4: it takes whole numbers alone, where a division of series takes fractions.
+    """
+    count = TERMS // 2
+    found = [0, *(math.factorial(n - 1) for n in range(1, count + 1))]
+    for k in range(2, count + 1):
+        for j in range(k, count + 1):
+            found[j] = (j - k) * found[j - 1] + (j - k + 2) * found[j]
+    return found
+
+
+@cache
+def _bernoulli_numbers() -> Series:
+    """Return Bernoulli's numbers, by the tangent numbers: DLMF 24.15.4."""
     from fractions import Fraction
 
-    return tuple(sum((a[i] * b[k - i] for i in range(k + 1)), Fraction(0)) for k in range(min(len(a), len(b))))
-
-
-def _inverse(a: Sequence[Fraction]) -> Series:
-    """Return the series of 1 / a."""
-    from fractions import Fraction
-
-    found = [1 / a[0]]
-    for k in range(1, len(a)):
-        found.append(-sum((a[i] * found[k - i] for i in range(1, k + 1)), Fraction(0)) / a[0])
+    found = [Fraction(0)] * TERMS
+    found[:2] = [Fraction(1), Fraction(-1, 2)]
+    for n, tangent in enumerate(_tangent_numbers()[: TERMS // 2]):
+        if n:
+            found[2 * n] = Fraction((-1) ** (n - 1) * 2 * n * tangent, 4**n * (4**n - 1))
     return tuple(found)
 
 
@@ -74,11 +86,14 @@ def series_of(name: str) -> Series:
             Fraction(math.comb(i - 1, i // 2) * sign ** (i // 2), 4 ** (i // 2) * i) if i % 2 else Fraction(0)
             for i in k
         )
-    if name in ("tan", "tanh"):
-        top, bottom = ("sin", "cos") if name == "tan" else ("sinh", "cosh")
-        return _product(series_of(top), _inverse(series_of(bottom)))
-    inner = series_of("exp" if name == "bernoulli" else "sinh")
-    return (*_inverse(inner[1:]), Fraction(0))
+    if name in ("tan", "tanh"):  # DLMF 4.19.3, 4.33.3
+        sign, numbers = -1 if name == "tanh" else 1, _tangent_numbers()
+        return tuple(
+            Fraction(sign ** (i // 2) * numbers[i // 2 + 1], math.factorial(i)) if i % 2 else Fraction(0) for i in k
+        )
+    # x / (exp(x) - 1), DLMF 24.2.1, and x / sinh(x), DLMF 4.19.4 with 4.28.11
+    scale = [1 if name == "bernoulli" else 2 - 2**i for i in k]
+    return tuple(scale[i] * number / math.factorial(i) for i, number in enumerate(_bernoulli_numbers()))
 
 
 # ---------------------------------------------------------------------------- derivatives
