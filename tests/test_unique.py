@@ -295,3 +295,28 @@ def test_nodes_are_small() -> None:
     assert isinstance(node, Unique)
     assert node.__sizeof__() <= 96
     assert not gc.is_tracked(node)
+
+
+def test_attributes_are_those_of_the_classes() -> None:
+    """Reading one by its name's address gives what the descriptor in the class gives, and misses nothing else."""
+    names = [name for name in dir(Node) if not name.startswith("__") and name != "value"]
+    assert {"op", "args", "first", "settled", "is_addition", "ndim"} <= {*names}
+    for node in random_nodes(11):
+        for name in names:
+            (descriptor,) = [vars(kind)[name] for kind in Node.__mro__ if name in vars(kind)][:1]
+            spelt = "".join(list(name))  # another object, at another address
+            for got in (getattr(node, name), getattr(node, spelt)):
+                want = descriptor.__get__(node, Node)
+                assert got == want
+        assert node.ndim == len(node.shape)
+        arguments = [node.first, node.second][: len(node.args)]
+        assert len(node.args) > 2 or [*node.args] == arguments
+        with pytest.raises(AttributeError, match="'Node' object has no attribute 'is_nothing'"):
+            _ = node.is_nothing  # type: ignore[attr-defined]
+
+
+def test_attributes_of_objects_that_are_no_nodes() -> None:
+    one = unique(Unique, "some", (), None, (), REAL)
+    assert one.op == "some"
+    assert not hasattr(one, "is_addition")
+    assert not hasattr(one, "ndim")

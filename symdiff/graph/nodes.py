@@ -32,6 +32,8 @@ class Node(Unique):
     op : str
         Name of the primitive, or of a scalar function.
     args : tuple of Node
+    first, second : Node
+        The arguments of operations that have one or two, read sooner than ``args``.
     payload : hashable
         What else identifies the node: a record of :mod:`symdiff.graph.primitives`, or a name, bytes, None.
     shape : tuple of int or Size
@@ -49,6 +51,8 @@ class Node(Unique):
 
     __slots__ = ()
     args: tuple[Node, ...]
+    first: Node
+    second: Node
     # What it is, as the table of predicates in symdiff.graph.kinds says.
     is_input: bool
     is_constant: bool

@@ -11,6 +11,7 @@ from cpython.list cimport PyList_Append, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_Pack
+from cpython.unicode cimport PyUnicode_AsUTF8
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -18,6 +19,7 @@ cdef extern from "system/attributes.h":
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
     ctypedef object (*getter)(object, void *)
     int sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about) except -1
+    object sd_get(object self, object name, PyTypeObject *type)
     enum: SD_PREDICATES, SD_NUMBERS, SD_FREE, SD_GONE
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
@@ -32,6 +34,8 @@ cdef class Unique:
     ----------
     op, args, payload, shape, dtype
         The description; ``args`` are such objects themselves.
+    first, second
+        The arguments where there are at most two, as fields; None where there is none.
     below : int
         The bits of its operation and of all that it is computed from.
     settled, tried : int
@@ -40,6 +44,9 @@ cdef class Unique:
 
     def __dealloc__(self):
         _remove(self)
+
+    def __getattribute__(self, name):
+        return sd_get(self, name, <PyTypeObject *>Unique)
 
 
 cdef PyObject **slots = NULL
@@ -420,28 +427,21 @@ def count():
     return alive
 
 
-cdef int _show(int i, const char *name, Unique one, void *value) except -1:
-    """Show the field that holds a pointer in an otherwise empty object."""
-    cdef void **words = <void **><void *>one
-    cdef size_t at = 2  # behind the count of references and the type
-    while words[at] != value:
-        at += 1
-    return sd_show(<PyTypeObject *>Unique, i, name, sizeof(void *) * at, 0)
-
-
 cdef int _show_fields() except -1:
+    """Show fields where they are found in an object whose fields hold their names."""
     cdef Unique one = Unique.__new__(Unique)
     cdef char *start = <char *><void *>one
-    one.op = one
-    _show(0, "op", one, <void *>one)
-    one.op, one.payload = None, one
-    _show(1, "payload", one, <void *>one)
-    one.payload, one.shape = None, (one,)
-    _show(2, "shape", one, <void *>one.shape)
-    one.shape = None
-    sd_show(<PyTypeObject *>Unique, 3, "settled", <char *>&one.settled - start, 1)
-    sd_show(<PyTypeObject *>Unique, 4, "below", <char *>&one.below - start, 2)
-    sd_show(<PyTypeObject *>Unique, 5, "tried", <char *>&one.tried - start, 1)
+    cdef size_t at, i
+    one.op, one.payload, one.first, one.second, one.shape = "op", "payload", "first", "second", ("shape",)
+    for i, held in enumerate((one.op, one.payload, one.first, one.second, one.shape)):
+        at = 2  # behind the count of references and the type
+        while (<void **>start)[at] != <void *>held:
+            at += 1
+        name = held[0] if held is one.shape else held
+        sd_show(<PyTypeObject *>Unique, <int>i, PyUnicode_AsUTF8(name), sizeof(void *) * at, 0)
+    sd_show(<PyTypeObject *>Unique, 5, "settled", <char *>&one.settled - start, 1)
+    sd_show(<PyTypeObject *>Unique, 6, "below", <char *>&one.below - start, 2)
+    sd_show(<PyTypeObject *>Unique, 7, "tried", <char *>&one.tried - start, 1)
     sd_ask(<PyTypeObject *>Unique, SD_PREDICATES, "args", _args, NULL)
     sd_ask(<PyTypeObject *>Unique, SD_PREDICATES + 1, "dtype", _dtype, NULL)
 
