@@ -32,6 +32,10 @@ _ROOT = 2.0**16
 _NODES = 4
 
 
+#: Makes a named tuple without a call of Python's own code.
+_new = tuple.__new__
+
+
 class Terms(NamedTuple):
     """Coefficients and terms, from left to right; ``whole`` where no limit has left a sum as one term."""
 
@@ -80,34 +84,52 @@ def terms_of(
     >>> [(sign, term.payload) for sign, term in terms_of(a - (b - c)).parts]
     [(1.0, 'a'), (-1.0, 'b'), (1.0, 'c')]
     """
-    longest = steps if steps is not None or most is None else _NODES * most
+    longest = steps if steps is not None else -1 if most is None else _NODES * most
+    return _terms(node, -1 if most is None else most, longest, enter, look, multiple)
+
+
+def _terms(
+    node: Node,
+    most: int,
+    longest: int,
+    enter: Callable[[Node], bool] | None,
+    look: Callable[[Node], Node] | None,
+    multiple: Callable[[Node], tuple[float, Node] | None] | None,
+) -> Terms:
+    """Decompose a sum; limits that are -1 are none."""
     found: list[tuple[float, Node]] = []
-    todo: list[tuple[float, Node]] = [(1.0, node)]
+    todo: list[Node] = [node]
+    signs: list[float] = [1.0]
     whole = True
     count = 0
     while todo:
-        sign, part = todo.pop()
+        part, sign = todo.pop(), signs.pop()
         if look is not None:
-            part = look(part)
+            part = peel(part) if look is peel else look(part)
         count += 1
-        scaled = None
-        if part.op in SUMS and (enter is None or enter(part)):
-            more = not part.is_negation and most is not None and len(found) + len(todo) + 2 > most
-            if not more and (longest is None or count <= longest):
-                if not part.is_negation:
-                    todo.append((-sign if part.is_subtraction else sign, part.args[1]))
-                    todo.append((sign, part.args[0]))
+        op = part.op
+        more = op in {"add", "subtract"}
+        if (more or op == "negative") and (enter is None or enter(part)):
+            many = more and most >= 0 and len(found) + len(todo) + 2 > most
+            if not many and (longest < 0 or count <= longest):
+                if more:
+                    todo.append(part.second)
+                    signs.append(-sign if op == "subtract" else sign)
+                    todo.append(part.first)
+                    signs.append(sign)
                 else:
-                    todo.append((-sign, part.args[0]))
+                    todo.append(part.first)
+                    signs.append(-sign)
                 continue
             whole = False
-        elif multiple is not None and (longest is None or count <= longest):
+        elif multiple is not None and (longest < 0 or count <= longest):
             scaled = multiple(part)
-        if scaled is None:
-            found.append((sign, part))
-        else:
-            todo.append((sign * scaled[0], scaled[1]))
-    return Terms(found, whole)
+            if scaled is not None:
+                todo.append(scaled[1])
+                signs.append(sign * scaled[0])
+                continue
+        found.append((sign, part))
+    return _new(Terms, (found, whole))
 
 
 def factors_of(
@@ -145,41 +167,59 @@ def factors_of(
     >>> sign, [(factor.payload, power) for factor, power in parts]
     (-1, [('a', 1.0), ('b', -1.0), ('c', -1.0)])
     """
+    return _factors(node, -1 if most is None else most, -1 if steps is None else steps, powers, enter, look)
+
+
+def _factors(
+    node: Node,
+    most: int,
+    steps: int,
+    powers: float,
+    enter: Callable[[Node, float], bool] | None,
+    look: Callable[[Node], Node] | None,
+) -> Factors:
+    """Decompose a product; limits that are -1 are none."""
     sign = 1
     found: list[tuple[Node, float]] = []
-    todo: list[tuple[Node, float]] = [(node, 1.0)]
+    todo: list[Node] = [node]
+    exponents: list[float] = [1.0]
     whole = True
     count = 0
     while todo:
-        part, power = todo.pop()
+        part, power = todo.pop(), exponents.pop()
         if look is not None:
-            part = look(part)
+            part = peel(part) if look is peel else look(part)
         count += 1
         op = part.op
+        two = op in {"multiply", "divide"}
         if enter is not None:
             inside = enter(part, power)
         elif op == "power" and powers:
-            exponent = scalar_constant(part.args[1])
+            exponent = scalar_constant(part.second)
             inside = exponent is not None and 0.0 < abs(exponent) <= powers and exponent.is_integer()
         else:
-            inside = op in PRODUCTS
-        long = steps is not None and count > steps
-        if inside and most is not None and op in ("multiply", "divide"):
+            inside = two or op == "negative"
+        long = 0 <= steps < count
+        if inside and two and most >= 0:
             long = long or len(found) + len(todo) + 2 > most
-        whole = whole and not long
         if long or not inside:
+            whole = whole and not long
             found.append((part, power))
-        elif op == "negative":
-            sign = -sign if power % 2 else sign
-            todo.append((part.args[0], power))
-        elif op == "power":
-            todo.append((part.args[0], power * (scalar_constant(part.args[1]) or 0.0)))
-        elif op == "sqrt":
-            todo.append((part.args[0], power / 2))
+        elif two:
+            todo.append(part.second)
+            exponents.append(-power if op == "divide" else power)
+            todo.append(part.first)
+            exponents.append(power)
         else:
-            todo.append((part.args[1], -power if op == "divide" else power))
-            todo.append((part.args[0], power))
-    return Factors(sign, found, whole)
+            todo.append(part.first)
+            if op == "negative":
+                sign = -sign if power % 2 else sign
+            elif op == "power":
+                power *= scalar_constant(part.second) or 0.0
+            else:
+                power /= 2
+            exponents.append(power)
+    return _new(Factors, (sign, found, whole))
 
 
 def powers_of(product: Node, most: int) -> dict[Node, float] | None:
