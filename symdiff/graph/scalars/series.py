@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Series: TypeAlias = "tuple[Fraction, ...]"
 #: Terms of the series that are known; what a double needs is far fewer.
 TERMS = 120
+#: Terms that are compared with those of polynomials, whose degrees are below.
+_BEGINNING = 32
 
 
 @cache
@@ -94,6 +96,12 @@ def series_of(name: str) -> Series:
     # x / (exp(x) - 1), DLMF 24.2.1, and x / sinh(x), DLMF 4.19.4 with 4.28.11
     scale = [1 if name == "bernoulli" else 2 - 2**i for i in k]
     return tuple(scale[i] * number / math.factorial(i) for i, number in enumerate(_bernoulli_numbers()))
+
+
+@cache
+def beginning_of(name: str) -> tuple[float, ...]:
+    """Return the first coefficients of the series of a function, as doubles: exact ones take Python long to round."""
+    return tuple(map(float, series_of(name)[:_BEGINNING]))
 
 
 # ---------------------------------------------------------------------------- derivatives

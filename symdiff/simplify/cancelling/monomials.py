@@ -24,7 +24,7 @@ class PowerProduct(NamedTuple):
 
     def scaled(self, by: float) -> PowerProduct:
         """Return it times a number."""
-        return self._replace(number=by * self.number)
+        return PowerProduct(by * self.number, self.powers)
 
 
 def monomial(sign: float, term: Node) -> PowerProduct | None:
@@ -132,7 +132,7 @@ def like(terms: list[PowerProduct]) -> list[PowerProduct]:
     for term in terms:
         key = frozenset(term.powers.items())
         known = total.get(key)
-        total[key] = term if known is None else known._replace(number=known.number + term.number)
+        total[key] = term if known is None else PowerProduct(known.number + term.number, known.powers)
     return [term for term in total.values() if term.number]
 
 

@@ -14,11 +14,11 @@ from ...graph import Node, constant, elementwise
 from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder
-from ...graph.scalars.series import series_of
+from ...graph.scalars.series import beginning_of
 from ...ground.gc_pause import noted
 from .exponents import added, as_node, as_sum, has_factors, multiple, ratio
 from .lengths import by_square, is_length, root_of
-from .products import Monomial, as_monomial, decomposed, may_hold_exponentials
+from .products import Monomial, as_monomial, decomposed, may_hold_exponentials, powers_multiplied
 
 #: Most terms that are searched.
 _TERMS = 7
@@ -67,18 +67,52 @@ def vanishing(node: Node, divided: bool = True) -> Vanishing | None:
     return _vanishing_quotient(node) if divided else _vanishing_sum(node)
 
 
+class _Parts(NamedTuple):
+    """The terms of a sum: all of them, how many are no numbers, and whether these may be of one variable."""
+
+    terms: Sequence[tuple[float, Node]]
+    whole: bool
+    moving: int
+    of_one: bool
+
+
+@noted
+def _parts(node: Node) -> _Parts:
+    terms, whole = terms_of(node, _TERMS, look=peel)
+    moving = [part for _, part in terms if scalar_constant(part) is None] if whole else []
+    return _Parts(terms, whole, len(moving), whole and (len(moving) < 2 or _may_be_of_one_variable(moving)))
+
+
+def _may_be_of_one_variable(parts: Sequence[Node]) -> bool:
+    """Tell whether terms may be powers of one product and functions of it; in most sums they are not.
+
+    The terms of the variable may stand among those of the sum, where it is a sum itself.
+    """
+    products = [decomposed(part) for part in parts]
+    if None in products:
+        return False
+    known = [product for product in products if product is not None]
+    for product in known:
+        for base in product.powers:
+            own = _argument(base)
+            if own and (any(u.is_additive for u in own) or _holds_nothing_else(known, own)):
+                return True
+    return False
+
+
 @noted
 def _vanishing_sum(node: Node) -> Vanishing | None:
-    terms, whole = terms_of(node, _TERMS, look=peel)
-    return (_remainder(terms) if whole else None) or _difference(node)
+    parts = _parts(node)
+    return (_remainder(parts.terms) if parts.of_one else None) or _difference(node)
 
 
 @noted
 def _vanishing_quotient(node: Node) -> Vanishing | None:
-    found = _vanishing_sum(node)
-    if found is None:
-        terms, whole = terms_of(node, _TERMS, look=peel)
-        found = (_algebraic(terms) or _exponent(terms) or _several(terms)) if whole else None
+    found, parts = _vanishing_sum(node), _parts(node)
+    if found is None and parts.moving == 1:
+        found = _algebraic(parts.terms) or _exponent(parts.terms)
+    if found is None and parts.of_one:
+        found = _several(parts.terms)
     return found
 
 
@@ -98,7 +132,7 @@ def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
 
 def _difference(node: Node) -> Vanishing | None:
     """Return how c (exp(a) - exp(b)) vanishes, if the factor before it does not grow where the rest falls."""
-    found = None if has_factors(node) or not may_hold_exponentials(node) else as_sum(node)
+    found = as_sum(node) if may_hold_exponentials(node) and not has_factors(node) else None
     if found is None or found.sign() != -1:
         return None
     (b, low), (_, high) = found.parts()
@@ -130,23 +164,22 @@ def _rest_of_series(
 ) -> Vanishing | None:
     """Return how ``scale * function(u)`` vanishes with other terms that are powers of u."""
     name, u, skipped = known
-    own = decomposed(u)
-    if own is None:
-        return None
     polynomial = {0: -scale if less_one else 0.0}
+    own: Monomial | None = None
     for c, part in _gathered(others, u):
         value = scalar_constant(part)
         if value is not None:
             polynomial[0] += c * value
             continue
-        term = decomposed(part)
-        k = None if term is None else _exponent_of(term, own)
-        if term is None or k is None:
+        own = decomposed(u) if own is None else own
+        term = None if own is None else decomposed(part)
+        k = None if term is None or own is None else _exponent_of(term, own)
+        if term is None or own is None or k is None:
             return None
         polynomial[k] = polynomial.get(k, 0.0) + c * term.number / own.number**k
-    series = series_of(name)[skipped:]
+    series = beginning_of(name)
     for kind in TABLE[name]:
-        start = {i: -scale * float(series[i]) for i in range(kind.order - skipped)}
+        start = {i: -scale * series[skipped + i] for i in range(kind.order - skipped)}
         keys = {k for k, c in polynomial.items() if c} | {k for k, c in start.items() if c}
         if all(math.isclose(polynomial.get(k, 0.0), start.get(k, 0.0), rel_tol=4e-16) for k in keys):
             return Vanishing(scale, u, kind, kind.order - skipped) if kind.order > skipped else None
@@ -155,7 +188,9 @@ def _rest_of_series(
 
 def _gathered(terms: Sequence[tuple[float, Node]], u: Node) -> Sequence[tuple[float, Node]]:
     """Put a multiple of u in place of its terms, where u is a sum that was decomposed among others."""
-    inside, whole = terms_of(u, _TERMS, look=peel) if u.is_additive else ([], False)
+    if len(terms) < 2 or not u.is_additive:
+        return terms
+    inside, whole = terms_of(u, _TERMS, look=peel)
     if not whole or len(inside) < 2:
         return terms
     left, times, number = list(terms), None, 0.0
@@ -215,6 +250,8 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     if inverse:
         scale, base = scale * (scalar_constant(base.args[0]) or 0.0), peel(base.args[1])
     value = -sum(numbers) / scale if scale else 0.0
+    if value <= 0.0:  # d is positive
+        return None
     for found in (_sum_within(base), _less_its_value(base, value, inverse)):
         if found is not None:
             d, number, w, order, p = found
@@ -233,8 +270,8 @@ def _algebraic(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
         q, n = base.args[0] if base.is_power else base, abs(int(p))
         total = constant(d ** (n - 1))
         for k in range(1, n):
-            total = elementwise("add", (total, multiplied([(q, k)], d ** (n - 1 - k))))
-        beside = total if p > 0 else elementwise("divide", (total, multiplied([(q, n)], d**n)))
+            total = elementwise("add", (total, powers_multiplied([(q, k)], d ** (n - 1 - k))))
+        beside = total if p > 0 else elementwise("divide", (total, powers_multiplied([(q, n)], d**n)))
     return Vanishing(number * scale * (1.0 if p > 0 else -1.0), w, None, order, beside)
 
 
@@ -364,7 +401,7 @@ def _cancelled(
     def coefficients(at: int) -> list[float]:
         found = [polynomial.get(at, 0.0)]
         for c, name, _, a, skipped, k in parts:
-            found.append(c * float(series_of(name)[skipped + at - k]) * a ** (at - k) if at >= k else 0.0)
+            found.append(c * beginning_of(name)[skipped + at - k] * a ** (at - k) if at >= k else 0.0)
         return found
 
     order = 0
@@ -380,15 +417,15 @@ def _cancelled(
             return None
         taken = kind.order - skipped
         for i in range(max(0, order - k), taken):
-            powers[i + k] = powers.get(i + k, 0.0) + c * float(series_of(name)[skipped + i]) * a**i
+            powers[i + k] = powers.get(i + k, 0.0) + c * beginning_of(name)[skipped + i] * a**i
         factors = [(base, n * (k + taken - order)) for base, n in v.powers.items()]
-        one = multiplied([(quotient_of(kind, u), 1), *factors], c * a**taken)
+        one = powers_multiplied([(quotient_of(kind, u), 1), *factors], c * a**taken)
         total = one if total is None else elementwise("add", (total, one))
     for k, c in sorted(powers.items()):
         if c and total is not None:
-            one = multiplied([(base, n * (k - order)) for base, n in v.powers.items()], c)
+            one = powers_multiplied([(base, n * (k - order)) for base, n in v.powers.items()], c)
             total = elementwise("add", (total, one))
-    return None if total is None else Vanishing(1.0, multiplied(list(v.powers.items()), 1.0), None, order, total)
+    return None if total is None else Vanishing(1.0, powers_multiplied(list(v.powers.items()), 1.0), None, order, total)
 
 
 # ---------------------------------------------------------------------------- written as nodes
@@ -400,23 +437,3 @@ def quotient_of(kind: Remainder, u: Node) -> Node:
     if square is not None:
         return elementwise(kind.name_by_square, (constant(0.0), square))
     return elementwise(kind.name, (constant(0.0), u))
-
-
-def multiplied(powers: Sequence[tuple[Node, int]], number: float) -> Node:
-    """Multiply powers and a number, divisors at last."""
-    total: Node | None = None
-    for base, n in powers:
-        if n > 0:
-            part = base if n == 1 else elementwise("power", (base, constant(float(n))))
-            total = part if total is None else elementwise("multiply", (total, part))
-    if total is None:
-        total = constant(number)
-    elif number == -1.0:
-        total = elementwise("negative", (total,))
-    elif number != 1.0:
-        total = elementwise("multiply", (constant(number), total))
-    for base, n in powers:
-        if n < 0:
-            part = base if n == -1 else elementwise("power", (base, constant(float(-n))))
-            total = elementwise("divide", (total, part))
-    return total

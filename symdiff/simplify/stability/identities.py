@@ -24,8 +24,7 @@ from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan
 from ..rewriter import is_number, make, rule, spread
-from .factors import multiplied
-from .products import Monomial, as_monomial
+from .products import Monomial, as_monomial, powers_multiplied
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm
@@ -296,7 +295,7 @@ def _scaled_tail(
         total = part if total is None else elementwise("add", (total, part))
     if total is not None:
         others.append((elementwise("exp", (total,)), density[1]))
-    return spread(multiplied([*others, scaled], product.number), node.shape)
+    return spread(powers_multiplied([*others, scaled], product.number), node.shape)
 
 
 @rule("lorentzian", "1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2)", "sigmoid(-2 x), sech(x)**2", "stability",

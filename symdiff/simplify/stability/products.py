@@ -70,6 +70,26 @@ def decomposed(node: Node) -> Monomial | None:
     return result
 
 
+def powers_multiplied(powers: Sequence[tuple[Node, int]], number: float) -> Node:
+    """Multiply powers and a number, divisors at last."""
+    total: Node | None = None
+    for base, n in powers:
+        if n > 0:
+            part = base if n == 1 else elementwise("power", (base, constant(float(n))))
+            total = part if total is None else elementwise("multiply", (total, part))
+    if total is None:
+        total = constant(number)
+    elif number == -1.0:
+        total = elementwise("negative", (total,))
+    elif number != 1.0:
+        total = elementwise("multiply", (constant(number), total))
+    for base, n in powers:
+        if n < 0:
+            part = base if n == -1 else elementwise("power", (base, constant(float(-n))))
+            total = elementwise("divide", (total, part))
+    return total
+
+
 @dataclass
 class ExponentialProduct:
     """``number * exp(exponent) * sums**powers * others**powers``."""

@@ -20,17 +20,9 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ...ground.gc_pause import noted
 from ..rewriter import rule, spread
-from .factors import (
-    NAMES,
-    ROWS,
-    TABLE,
-    Vanishing,
-    multiplied,
-    quotient_of,
-    vanishing,
-)
+from .factors import NAMES, ROWS, TABLE, Vanishing, quotient_of, vanishing
 from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
-from .products import Monomial, decomposed
+from .products import Monomial, decomposed, powers_multiplied
 
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
@@ -99,7 +91,7 @@ def smooth_quotient(node: Node) -> Node | None:
     lengths = [factor for factor in rest.powers if is_length(factor) or _is_length_of_rows(factor)]
     left = {length: rest.powers[length] for length in lengths if rest.powers[length] > 0}
     rest.powers = {factor: n for factor, n in rest.powers.items() if factor not in left}
-    result = spread(multiplied([*rest.powers.items(), *smooth], rest.number), node.shape)
+    result = spread(powers_multiplied([*rest.powers.items(), *smooth], rest.number), node.shape)
     for length, n in left.items():
         result = times_power(result, length, n)
     return result
