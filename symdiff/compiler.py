@@ -66,6 +66,7 @@ from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
+from .runtime.toolchain.worker import before_jobs
 from .simplify import finish, inline, join_cosines, simplify
 from .sparse.formats import Format, FormatName, read_formats
 
@@ -95,6 +96,7 @@ STAGES = 5
 
 @guarded
 @budgeted
+@before_jobs
 def compile(
     formula: Any,
     inputs: Sequence[Any] | None = None,
@@ -289,13 +291,12 @@ def run_pipeline(
     shapes = [(name, node.shape) for name, node in zip(names(structure), graph, strict=True)]
     if record is not None:
         begin("keep")
-        emitted = choice.lowered is None
         kept = Kept(
             choice.name,
             choice.reason,
             choice.lowered,
             Graph(tuple(arguments.values())),
-            Graph(tuple(nodes)) if emitted else None,
+            Graph(tuple(nodes)) if choice.lowered is None else None,
             shapes,
             structure,
             hessians,
@@ -330,8 +331,7 @@ def restore_kernel(
     note("known")
     if kept.spent is not None:
         charge(*kept.spent)
-    late = cache(problem)
-    inputs = list(kept.inputs.roots)
+    late, inputs = cache(problem), list(kept.inputs.roots)
 
     def derived() -> Sequence[Node]:
         return settle([output.node for output in late().outputs], [])

@@ -1,8 +1,9 @@
 """Builds in the background: one worker thread, which exists only while there is something to build.
 
-The thread must not hinder its process. At exit, the running compiler is killed and the thread
-joined. A fork does the same first, because a copy of a process with a second thread may find
-locks held for ever; the build restarts afterwards in the parent, and in a child on demand.
+The thread must not hinder its process. A job is Python code for a while, which takes turns with that of whoever
+compiles formulas, so it begins when no formula has been compiled for a moment, unless somebody waits for it. At exit,
+the running compiler is killed and the thread joined. A fork does the same first, because a copy of a process with a
+second thread may find locks held for ever; the build restarts afterwards in the parent, and in a child on demand.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import atexit
 import contextlib
 import os
 import threading
+import time
 from collections import deque
-from typing import Protocol
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, Protocol, TypeVar
 
 from . import processes
 
-__all__ = ["Job", "broken_off", "busy", "ended", "submit", "urge"]
+__all__ = ["Job", "before_jobs", "broken_off", "busy", "ended", "submit", "urge"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Job(Protocol):
@@ -31,6 +38,8 @@ class Job(Protocol):
 
 #: Jobs from which on the queue is looked through for those that nobody wants any more.
 MANY = 100
+#: Seconds after a compiled formula in which no job begins, since another may follow, and how long a job waits at most.
+MOMENT, LONGEST = 0.03, 0.5
 #: Seconds between two looks at whether the thread has gone, and how many there are.
 PAUSE, TRIES = 0.02, 500
 
@@ -45,6 +54,10 @@ class _Worker:
         self.thread: threading.Thread | None = None
         self.held = False
         self.over = False
+        #: Formulas that are being compiled, and when the last of them was done.
+        self.formulas = 0
+        self.done = 0.0
+        self.urged = threading.Event()
 
     def add(self, job: Job) -> None:
         with self.lock:
@@ -73,11 +86,26 @@ class _Worker:
                     thread.start()
                     self.thread = thread
 
+    def give_way(self) -> None:
+        """Wait until no formula has been compiled for a moment."""
+        end = time.monotonic() + LONGEST
+        while not self.urged.is_set():
+            now = time.monotonic()
+            if now >= end:
+                self.formulas = 0  # whoever compiles for longer is not waited for any more
+                break
+            left = MOMENT if self.formulas else self.done + MOMENT - now
+            if left <= 0.0:
+                break
+            self.urged.wait(min(left, end - now))
+
     def work(self) -> None:
         while True:
+            self.give_way()
             with self.lock:
                 if self.held or not self.jobs:
                     self.thread = None
+                    self.urged.clear()
                     return
                 job = self.jobs[0]
             job()
@@ -91,6 +119,7 @@ class _Worker:
         with self.lock:
             self.held = True
             thread = self.thread
+            self.urged.set()
         for _ in range(TRIES):
             if thread is None or not thread.is_alive() or thread is threading.current_thread():
                 break
@@ -104,6 +133,7 @@ class _Worker:
 
     def resume(self) -> None:
         self.held = self.over
+        self.urged.clear()
         self.start()
 
     def renew(self) -> None:
@@ -111,6 +141,8 @@ class _Worker:
         self.lock = threading.Lock()
         self.thread = None
         self.held = False
+        self.formulas = 0
+        self.urged = threading.Event()
 
 
 _worker = _Worker()
@@ -138,8 +170,28 @@ def broken_off() -> bool:
     return _worker.held
 
 
+def before_jobs(function: Callable[P, T]) -> Callable[P, T]:
+    """Have no job begin while a function runs, and for a moment after it."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _worker.lock:
+            _worker.formulas += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            with _worker.lock:
+                _worker.formulas = max(0, _worker.formulas - 1)
+                _worker.done = time.monotonic()
+
+    return run
+
+
 def urge() -> bool:
-    """Go on with what a fork left undone; tell whether it will be done, which takes a thread to be had."""
+    """Begin with the jobs at once; tell whether they will be done, which takes a thread to be had."""
+    with _worker.lock:
+        if _worker.jobs:
+            _worker.urged.set()
     _worker.start()
     return _worker.thread is not None or _worker.held or not _worker.jobs
 

@@ -1,0 +1,97 @@
+"""Jobs in the background go behind formulas that are being compiled, unless somebody waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff.runtime.toolchain import worker as background
+
+
+class Job:
+    """A job that tells when it is done."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+
+    def __call__(self) -> None:
+        self.done.set()
+
+    def is_wanted(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have a moment last longer than any test, so that nothing hangs on how fast a machine is."""
+    monkeypatch.setattr(background, "MOMENT", 600.0)
+    monkeypatch.setattr(background, "LONGEST", 600.0)
+    yield
+    background._worker.hold()
+    background._worker.jobs.clear()
+    background._worker.done = 0.0
+    background._worker.resume()
+
+
+def test_a_job_waits_for_a_formula_and_a_moment_longer() -> None:
+    job = Job()
+
+    @background.before_jobs
+    def compiles() -> None:
+        background.submit(job)
+        assert not job.done.wait(0.1)
+
+    compiles()
+    assert not job.done.wait(0.1)
+    assert background.busy()
+    background.urge()
+    assert job.done.wait(60)
+
+
+def test_a_formula_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "LONGEST", 0.05)
+    first, second = Job(), Job()
+
+    @background.before_jobs
+    def compiles() -> None:
+        background.submit(first)
+        assert first.done.wait(60)
+
+    compiles()
+    background.submit(second)  # and nothing is counted twice
+    background.urge()
+    assert second.done.wait(60)
+    assert background._worker.formulas == 0
+
+
+def test_a_formula_that_fails_is_done() -> None:
+    @background.before_jobs
+    def compiles() -> None:
+        raise sd.ShapeError("a vector came; expected a matrix")
+
+    with pytest.raises(sd.ShapeError, match="a vector came"):
+        compiles()
+    assert background._worker.formulas == 0
+
+
+def test_whoever_waits_for_native_code_does_not_wait_for_the_moment() -> None:
+    x = sd.vector("x", 3)
+    kernel = sd.compile((sd.sin(x) * 1.0625).sum(), [x])
+    before = kernel(np.arange(3.0))
+    assert kernel.stats["building"]
+    assert kernel.wait(300)
+    assert kernel.backend == "c"
+    assert kernel(np.arange(3.0)) == before
+
+
+def test_a_waiting_thread_ends_before_a_fork() -> None:
+    background._worker.done = float("inf")
+    background.submit(Job())
+    thread = background._worker.thread
+    assert thread is not None
+    background._worker.hold()
+    assert not thread.is_alive()
