@@ -54,8 +54,8 @@ class _Worker:
         self.thread: threading.Thread | None = None
         self.held = False
         self.over = False
-        #: Formulas that are being compiled, and when the last of them was done.
-        self.formulas = 0
+        #: Calls that are compiling a formula, and when the last of them was done.
+        self.compiling: set[object] = set()
         self.done = 0.0
         self.urged = threading.Event()
 
@@ -92,9 +92,9 @@ class _Worker:
         while not self.urged.is_set():
             now = time.monotonic()
             if now >= end:
-                self.formulas = 0  # whoever compiles for longer is not waited for any more
+                self.compiling.clear()  # whoever compiles for longer is not waited for any more
                 break
-            left = MOMENT if self.formulas else self.done + MOMENT - now
+            left = MOMENT if self.compiling else self.done + MOMENT - now
             if left <= 0.0:
                 break
             self.urged.wait(min(left, end - now))
@@ -141,7 +141,7 @@ class _Worker:
         self.lock = threading.Lock()
         self.thread = None
         self.held = False
-        self.formulas = 0
+        self.compiling = set()
         self.urged = threading.Event()
 
 
@@ -175,14 +175,13 @@ def before_jobs(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        with _worker.lock:
-            _worker.formulas += 1
-        try:
+        call = object()
+        try:  # without the lock: a signal's handler may compile, too
+            _worker.compiling.add(call)
             return function(*args, **kwargs)
         finally:
-            with _worker.lock:
-                _worker.formulas = max(0, _worker.formulas - 1)
-                _worker.done = time.monotonic()
+            _worker.compiling.discard(call)
+            _worker.done = time.monotonic()
 
     return run
 
