@@ -66,7 +66,6 @@ from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
-from .runtime.toolchain.worker import before_jobs
 from .simplify import finish, inline, join_cosines, simplify
 from .sparse.formats import Format, FormatName, read_formats
 
@@ -96,7 +95,6 @@ STAGES = 5
 
 @guarded
 @budgeted
-@before_jobs
 def compile(
     formula: Any,
     inputs: Sequence[Any] | None = None,

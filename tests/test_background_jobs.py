@@ -1,4 +1,4 @@
-"""Jobs in the background go behind formulas that are being compiled, unless somebody waits for them."""
+"""Jobs in the background go behind calls that work on formulas, unless somebody waits for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
+from symdiff.ground.budget import budgeted, calls
 from symdiff.runtime.toolchain import worker as background
 
 
@@ -33,49 +34,49 @@ def _slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     background._worker.hold()
     background._worker.jobs.clear()
-    background._worker.done = 0.0
+    calls.done = 0.0
     background._worker.resume()
 
 
-def test_a_job_waits_for_a_formula_and_a_moment_longer() -> None:
+def test_a_job_waits_for_a_call_and_a_moment_longer() -> None:
     job = Job()
 
-    @background.before_jobs
-    def compiles() -> None:
+    @budgeted
+    def works() -> None:
         background.submit(job)
         assert not job.done.wait(0.1)
 
-    compiles()
+    works()
     assert not job.done.wait(0.1)
     assert background.busy()
     background.urge()
     assert job.done.wait(60)
 
 
-def test_a_formula_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "LONGEST", 0.05)
     first, second = Job(), Job()
 
-    @background.before_jobs
-    def compiles() -> None:
+    @budgeted
+    def works() -> None:
         background.submit(first)
         assert first.done.wait(60)
 
-    compiles()
+    works()
     background.submit(second)
     background.urge()
     assert second.done.wait(60)
-    assert not background._worker.compiling
+    assert not calls.now
 
 
-def test_a_formula_that_fails_is_done() -> None:
-    @background.before_jobs
-    def compiles() -> None:
+def test_a_call_that_fails_is_done() -> None:
+    @budgeted
+    def works() -> None:
         raise sd.ShapeError("a vector came; expected a matrix")
 
     with pytest.raises(sd.ShapeError, match="a vector came"):
-        compiles()
-    assert not background._worker.compiling
+        works()
+    assert not calls.now
 
 
 def test_whoever_waits_for_native_code_does_not_wait_for_the_moment() -> None:
@@ -89,7 +90,7 @@ def test_whoever_waits_for_native_code_does_not_wait_for_the_moment() -> None:
 
 
 def test_a_waiting_thread_ends_before_a_fork() -> None:
-    background._worker.done = float("inf")
+    calls.done = float("inf")
     background.submit(Job())
     thread = background._worker.thread
     assert thread is not None

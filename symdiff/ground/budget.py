@@ -12,6 +12,7 @@ call within a call charges the outer one. Without an account, as for symbols, no
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
@@ -174,15 +175,35 @@ def _holds_text(formula: object) -> bool:
     return isinstance(formula, str) or (isinstance(formula, list | tuple) and any(map(_holds_text, formula)))
 
 
+class _Calls:
+    """Public calls that work on formulas now, and when the last of them was done."""
+
+    def __init__(self) -> None:
+        self.now: set[object] = set()
+        self.done = 0.0
+
+
+calls = _Calls()
+
+
 def budgeted(function: Callable[P, T]) -> Callable[P, T]:
-    """Count the work of a public function against its ``budget=``; for text that is ``"default"`` if none is given."""
+    """Count the work of a public function against its ``budget=``; for text that is ``"default"`` if none is given.
+
+    What runs in the background waits for it.
+    """
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         given: Any = kwargs.get("budget")
         if given is None and args and _holds_text(args[0]):
             given = "default"
-        with Opened(given):
-            return function(*args, **kwargs)
+        call = object()
+        try:
+            calls.now.add(call)
+            with Opened(given):
+                return function(*args, **kwargs)
+        finally:
+            calls.now.discard(call)
+            calls.done = time.monotonic()
 
     return run

@@ -1,9 +1,9 @@
 """Builds in the background: one worker thread, which exists only while there is something to build.
 
-The thread must not hinder its process. A job is Python code for a while, which takes turns with that of whoever
-compiles formulas, so it begins when no formula has been compiled for a moment, unless somebody waits for it. At exit,
-the running compiler is killed and the thread joined. A fork does the same first, because a copy of a process with a
-second thread may find locks held for ever; the build restarts afterwards in the parent, and in a child on demand.
+The thread must not hinder its process. A job is Python code for a while, which takes turns with that of public calls,
+so it begins when none has derived or compiled a formula for a moment, unless somebody waits for it. At exit, the
+running compiler is killed and the thread joined. A fork does the same first, because a copy of a process with a second
+thread may find locks held for ever; the build restarts afterwards in the parent, and in a child on demand.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
+from ...ground.budget import calls
 from . import processes
 
-__all__ = ["Job", "before_jobs", "broken_off", "busy", "ended", "submit", "urge"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
+__all__ = ["Job", "broken_off", "busy", "ended", "submit", "urge"]
 
 
 class Job(Protocol):
@@ -38,7 +34,7 @@ class Job(Protocol):
 
 #: Jobs from which on the queue is looked through for those that nobody wants any more.
 MANY = 100
-#: Seconds after a compiled formula in which no job begins, since another may follow, and how long a job waits at most.
+#: Seconds after such a call in which no job begins, since another may follow, and how long a job waits at most.
 MOMENT, LONGEST = 0.03, 0.5
 #: Seconds between two looks at whether the thread has gone, and how many there are.
 PAUSE, TRIES = 0.02, 500
@@ -54,9 +50,6 @@ class _Worker:
         self.thread: threading.Thread | None = None
         self.held = False
         self.over = False
-        #: Calls that are compiling a formula, and when the last of them was done.
-        self.compiling: set[object] = set()
-        self.done = 0.0
         self.urged = threading.Event()
 
     def add(self, job: Job) -> None:
@@ -87,14 +80,14 @@ class _Worker:
                     self.thread = thread
 
     def give_way(self) -> None:
-        """Wait until no formula has been compiled for a moment."""
+        """Wait until no public call has worked on a formula for a moment."""
         end = time.monotonic() + LONGEST
         while not self.urged.is_set():
             now = time.monotonic()
             if now >= end:
-                self.compiling.clear()  # whoever compiles for longer is not waited for any more
+                calls.now.clear()  # who works for longer is not waited for any more
                 break
-            left = MOMENT if self.compiling else self.done + MOMENT - now
+            left = MOMENT if calls.now else calls.done + MOMENT - now
             if left <= 0.0:
                 break
             self.urged.wait(min(left, end - now))
@@ -141,7 +134,7 @@ class _Worker:
         self.lock = threading.Lock()
         self.thread = None
         self.held = False
-        self.compiling = set()
+        calls.now.clear()
         self.urged = threading.Event()
 
 
@@ -168,22 +161,6 @@ def busy() -> bool:
 def broken_off() -> bool:
     """Whether a failed job was cancelled and will be done later."""
     return _worker.held
-
-
-def before_jobs(function: Callable[P, T]) -> Callable[P, T]:
-    """Have no job begin while a function runs, and for a moment after it."""
-
-    @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        call = object()
-        try:  # without the lock: a signal's handler may compile, too
-            _worker.compiling.add(call)
-            return function(*args, **kwargs)
-        finally:
-            _worker.compiling.discard(call)
-            _worker.done = time.monotonic()
-
-    return run
 
 
 def urge() -> bool:
