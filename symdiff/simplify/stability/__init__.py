@@ -51,6 +51,7 @@ from ...graph.scalars.logarithms import log1mexp_of_exp
 from ...graph.sizes import Dim
 from ..facts import is_positive
 from ..rewriter import is_number, rule, spread, stabilize
+from . import factors as factors
 from . import identities as identities
 from .exponentials import normal_form
 from .exponents import as_sum
