@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from waiting import until
 
 import symdiff as sd
 from symdiff.ground.budget import budgeted, calls
@@ -87,6 +88,18 @@ def test_whoever_waits_for_native_code_does_not_wait_for_the_moment() -> None:
     assert kernel.wait(300)
     assert kernel.backend == "c"
     assert kernel(np.arange(3.0)) == before
+
+
+def test_no_thread_is_left_when_there_is_nothing_to_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Last(Job):
+        def __call__(self) -> None:
+            calls.done = float("inf")  # a next job would wait
+            super().__call__()
+
+    monkeypatch.setattr(background, "MOMENT", 0.0)
+    job = Last()
+    background.submit(job)
+    until(lambda: job.done.is_set() and not background.busy())
 
 
 def test_a_waiting_thread_ends_before_a_fork() -> None:

@@ -33,7 +33,7 @@ class Node(Unique):
         Name of the primitive, or of a scalar function.
     args : tuple of Node
     first, second : Node
-        The arguments of operations that have one or two, read sooner than ``args``.
+        The arguments of operations that have one or two: fields, where ``args`` makes a tuple each time.
     payload : hashable
         What else identifies the node: a record of :mod:`symdiff.graph.primitives`, or a name, bytes, None.
     shape : tuple of int or Size

@@ -32,7 +32,7 @@ static inline size_t sd_place(PyObject *name)
   return ((size_t)name >> 4) * 0x9E3779B97F4A7C15ULL >> 56;
 }
 
-/* Put a descriptor, which this takes, among the attributes of a type. */
+/* Put a descriptor among the attributes of a type; the reference to it is stolen. */
 static int sd_put(PyTypeObject *type, PyMemberDef *field, PyGetSetDef *computed, PyObject *descriptor)
 {
   if (descriptor == NULL)
@@ -69,7 +69,7 @@ static int sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void 
   return sd_put(type, NULL, &sd_computed[i], PyDescr_NewGetSet(type, &sd_computed[i]));
 }
 
-/* Return an attribute of an object of ``type`` or of a class of it. */
+/* Return an attribute of an instance of ``type`` or of a subclass. */
 static inline PyObject *sd_get(PyObject *self, PyObject *name, PyTypeObject *type)
 {
   for (size_t at = sd_place(name); sd_attributes[at].name != NULL; at = (at + 1) % SD_ATTRIBUTES) {

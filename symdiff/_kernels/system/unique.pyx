@@ -428,7 +428,7 @@ def count():
 
 
 cdef int _show_fields() except -1:
-    """Show fields where they are found in an object whose fields hold their names."""
+    """Find the offsets of fields, those of objects by an instance whose fields hold their own names."""
     cdef Unique one = Unique.__new__(Unique)
     cdef char *start = <char *><void *>one
     cdef size_t at, i

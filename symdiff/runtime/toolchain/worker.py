@@ -34,7 +34,7 @@ class Job(Protocol):
 
 #: Jobs from which on the queue is looked through for those that nobody wants any more.
 MANY = 100
-#: Seconds after such a call in which no job begins, since another may follow, and how long a job waits at most.
+#: Seconds for which no public call has derived or compiled when a job begins, and the most that a job waits for that.
 MOMENT, LONGEST = 0.03, 0.5
 #: Seconds between two looks at whether the thread has gone, and how many there are.
 PAUSE, TRIES = 0.02, 500
@@ -82,10 +82,10 @@ class _Worker:
     def give_way(self) -> None:
         """Wait until no public call has worked on a formula for a moment."""
         end = time.monotonic() + LONGEST
-        while not self.urged.is_set():
+        while self.jobs and not self.urged.is_set():
             now = time.monotonic()
             if now >= end:
-                calls.now.clear()  # who works for longer is not waited for any more
+                calls.now.clear()  # no further job waits for calls that take so long
                 break
             left = MOMENT if calls.now else calls.done + MOMENT - now
             if left <= 0.0:
