@@ -238,7 +238,6 @@ SHARED = {
     "entries": "the elements of a matrix, one by one",
     "exponential": "the exponential, of numbers or of matrices",
     "functions": "a table of functions",
-    "grammar": "the grammar of a language",
     "incomplete": "incomplete gamma and beta functions",
     "inputs": "how inputs are made",
     "integrals": "functions that are integrals",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symdiff.errors import LimitError, ParseError, SymdiffError
-from symdiff.frontend.text.grammar import SyntaxNode, parse_tree
+from symdiff.grammar.syntax import SyntaxNode, parse_tree
 from symdiff.ground.names import is_name
 
 OPERATORS = {

@@ -6,8 +6,8 @@ import pytest
 from test_grammar import FORMULAS
 
 from symdiff.errors import LimitError, SymdiffError
-from symdiff.frontend.text.grammar import parse_tree
-from symdiff.frontend.text.tokens import fewest_nodes
+from symdiff.grammar.syntax import parse_tree
+from symdiff.grammar.tokens import fewest_nodes
 from symdiff.ground.limits import Limits
 
 LIMITED = {

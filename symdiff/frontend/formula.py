@@ -235,8 +235,8 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
 
 def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[str]) -> None:
     """Refuse a shape whose name the text does not have, if it is close to an option's, or is no shape."""
+    from ..grammar.tokens import mentioned
     from .text.parse import declare
-    from .text.tokens import mentioned
 
     names = mentioned([part for part in leaves(formula) if isinstance(part, str)])
     for name in shapes if options else ():

@@ -19,6 +19,7 @@ STAGES = (
     ("errors", "every error that symdiff raises on purpose"),
     ("_kernels", "compiled ahead of time: calls, plans, interpreter, loader, special functions"),
     ("ground", "limits, the budget of one call, files, the guard of public functions"),
+    ("grammar", "formula text to a syntax tree"),
     ("graph", "the array IR: nodes, sizes, scalar functions, deltas, reference interpreter"),
     ("simplify", "graph to graph: rewrites for short formulas and for stable ones"),
     ("printing", "graph to what people read: text, Unicode, LaTeX"),

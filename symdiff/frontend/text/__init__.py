@@ -9,8 +9,6 @@ Invariants
     * Each limit is checked before the time or memory is spent; nothing recurses.
     * An error names the place with a caret, in the words of the formula.
 Files
-    tokens             characters to tokens
-    grammar            tokens to a flat tree, children before parents
     constant_folding   arithmetic on plain numbers, with bounds
     vocabulary         what text may call
     values             lists, tuples and numbers on their way to an array
@@ -20,5 +18,5 @@ Files
     parse              all of it
     dialects           the languages of others
 Add
-    a function: a row in ``frontend/numpy/library``; an operator: ``tokens``, ``grammar`` and ``build``
+    a function: a row in ``frontend/numpy/library``; an operator: ``symdiff/grammar`` and ``build``
 """

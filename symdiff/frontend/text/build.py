@@ -1,6 +1,6 @@
 """Build arrays from the terms of a formula, with NumPy's meaning.
 
-The grammar (:mod:`symdiff.frontend.text.grammar`) gives a flat tree in which children stand before their
+The grammar (:mod:`symdiff.grammar.syntax`) gives a flat tree in which children stand before their
 parents. One loop over it builds arrays with the same operators and functions that a Python
 user calls, so text and symbols cannot differ. Whatever an operation refuses is raised again
 with the sub-formula and a caret: the user sees the place in the formula as written.
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
+from ...grammar.syntax import SyntaxNode, Tree
 from ...graph import INT, extent, walk_sizes
 from ...graph.sizes import Dim, Shape, check_elements, named
 from ...ground.advice import REFUSED, TEXT, advice, close_to
@@ -31,7 +32,6 @@ from ..numpy.shaping import size_of
 from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
-from .grammar import SyntaxNode, Tree
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
 from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened

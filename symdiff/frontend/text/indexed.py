@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...errors import LimitError, ParseError, ShapeError
+from ...grammar.syntax import SyntaxNode
 from ...graph.sizes import Dim, show
 from ...ground.budget import spend
 from ..array import Array, call
 from ..numpy.library import LIBRARY
-from .grammar import SyntaxNode
 
 #: What stands for indices in contractions.
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

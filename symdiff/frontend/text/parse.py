@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ArgumentError
+from ...grammar.syntax import parse_tree
 from ...graph import REAL
 from ...ground.budget import limits as limits_in_force
 from ...ground.gc_pause import paused
@@ -19,7 +20,6 @@ from ..array import Array
 from ..shapes import Declaration, read_shape, split, split_kind
 from ..symbols import array as make_input
 from .build import Parsed, build_arrays
-from .grammar import parse_tree
 from .vocabulary import VOCABULARY, TextFunction
 
 

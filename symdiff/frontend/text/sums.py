@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...errors import LimitError, ParseError
+from ...grammar.syntax import SyntaxNode
 from ...graph import Node, placeholder, postorder, substitute
 from ...graph.sizes import Dim, product
 from ...ground.limits import Limits
 from ..array import Array
 from ..functions.recurrence import sum_over
-from .grammar import SyntaxNode
 from .indexed import arrows_of
 from .values import Mapped
 

@@ -21,8 +21,8 @@ from ...frontend.formula import Formula, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.text.dialects import DIALECTS
 from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
-from ...frontend.text.grammar import SyntaxNode, Tree, parse_tree
 from ...frontend.text.vocabulary import DERIVATIVES
+from ...grammar.syntax import SyntaxNode, Tree, parse_tree
 from ...ground.budget import Opened, limits
 from ...ground.guard import refuse
 from ...simplify import stabilize

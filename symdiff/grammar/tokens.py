@@ -13,10 +13,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ...errors import LimitError, ParseError, with_caret
-from ...ground.budget import limits
-from ...ground.limits import Limits
-from ...ground.names import NAME_PATTERN
+from ..errors import LimitError, ParseError, with_caret
+from ..ground.budget import limits
+from ..ground.limits import Limits
+from ..ground.names import NAME_PATTERN
 
 #: Words in quotes that options take, and subscripts of einsum; there is no other text in a formula.
 _SUBSCRIPTS = r"(?<=einsum\()(?:'[A-Za-z, .]*(?:->[A-Za-z .]*)?'|\"[A-Za-z, .]*(?:->[A-Za-z .]*)?\")"

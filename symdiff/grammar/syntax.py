@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...errors import LimitError, ParseError
-from ...ground.advice import DOTTED, LOOPS, advice
-from ...ground.limits import LIMITS, Limits
+from ..errors import LimitError, ParseError
+from ..ground.advice import DOTTED, LOOPS, advice
+from ..ground.limits import LIMITS, Limits
 from .tokens import END, MEANT, NAME, NEWLINE, NUMBER, SYMBOL, Token, fewest_nodes, scan, too_large, unexpected_operand
 
 _COMPARISON = 1
