@@ -11,6 +11,8 @@ Invariants
 Files
     rewriter    the table of rules, and the bottom-up pass
     algebra     numbers, signs, like terms, common factors
+    equations   rules that are equations in formula text: read, matched and written
+    pages       these, by subject
     branches    choices whose branches are numbers, sums of choices
     arrays      contractions, slices, inverses, paddings
     matrices    products, inverses and determinants of matrices
@@ -22,7 +24,8 @@ Files
     powers      derivatives of high order as polynomials in a few functions
     inlining    names, barriers and custom functions removed before lowering
 Add
-    a function with ``@rule`` in ``algebra`` or ``arrays`` (mathematics) or in ``stability`` (numbers)
+    an equation in ``pages``; what no equation says, a function with ``@rule`` in ``algebra`` or ``arrays``
+    (mathematics) or in ``stability`` (numbers)
 """
 
 from __future__ import annotations
@@ -36,19 +39,25 @@ from .facts import is_symmetric
 from .inlining import inline
 from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
+from .pages import decided, determinants, roots_of_positive, steps_and_logarithms
 from .powers import as_polynomial
-from .rewriter import RULES, Rule, finish, simplify, stabilize
-from .stability import weights
+from .rewriter import RULES, Rule, arrange, finish, simplify, stabilize
+from .stability import identities, removable, roots, weights
 from .stability.lengths import join_cosines
 
-#: The modules whose rules make up the table, in its order.
+#: The modules whose rules make up the table, in the order in which they are tried.
 SOURCES = (
-    *(algebra, branches, arrays, positions, declared),
-    *(merged, diagonals, entries, chains, invertible, symmetry, commuting),
-    *(stability, weights, ratios, quotients, fractions, shares, deviations, weighted),
+    *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
+    *(roots, identities, removable, weights, steps_and_logarithms, stability),
+    *(deviations, fractions, quotients, ratios, shares, weighted),
+    *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
 )
+arrange(SOURCES)
+#: The rules that are equations.
+IDENTITIES = tuple(identity for source in SOURCES for identity in getattr(source, "PAGE", ()))
 
 __all__ = [
+    "IDENTITIES",
     "RULES",
     "SOURCES",
     "Rule",

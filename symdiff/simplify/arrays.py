@@ -353,27 +353,11 @@ def _slice_concatenate(x: Node, items: tuple[Item, ...]) -> Node | None:
     return None
 
 
-@rule("inv", "inv(inv(A))", "A")
-def _inverse_forms(node: Node) -> Node | None:
-    return node.args[0].args[0] if node.args[0].op == "inv" else None
-
-
 @rule("adjugate", "adjugate(inv(A))", "det(inv(A)) A", inside="inv")
 def _adjugate_of_inverse(node: Node) -> Node | None:
     """Write the adjugate of what is invertible, if it has a value at all, without one."""
     (x,) = node.args
     return settle(elementwise("multiply", (matrix("det", x), x.args[0]))) if x.op == "inv" and x.ndim == 2 else None
-
-
-@rule("det logdet logabsdet", "det(Aᵀ)", "det(A)")
-def _det_forms(node: Node) -> Node | None:
-    x = node.args[0]
-    if x.is_contraction and len(x.args) == 1 and not x.payload.repeated:
-        labels, out, _ = x.payload
-        own = labels[0]
-        if len(own) == len(out) and own[:-2] == out[:-2] and own[-2:] == out[:-3:-1]:
-            return matrix(node.op, x.args[0])
-    return None
 
 
 @rule("pad", "padding of a padding", "one padding")

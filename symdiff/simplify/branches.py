@@ -15,34 +15,10 @@ from .rewriter import make, rule, settle, spread
 FACTORS = 8
 
 
-@rule("where", "where(c, a, a), where(c, where(c, a, b), d), where(true, a, b)", "a, where(c, a, d), a")
-def _where_forms(node: Node) -> Node | None:
-    c, a, b = node.args
-    if a is b:
-        return spread(a, node.shape)
-    if c.is_constant and c.shape == ():
-        return spread(a if bool(c.value) else b, node.shape)
-    if a.is_choice and a.args[0] is c:
-        return spread(where(c, a.args[1], b), node.shape)
-    if b.is_choice and b.args[0] is c:
-        return spread(where(c, a, b.args[2]), node.shape)
-    return None
-
-
 @rule("to_real", "to_real of a constant condition", "1 or 0")
 def _real_forms(node: Node) -> Node | None:
     (c,) = node.args
     return constant(c.value.astype(float)) if c.is_constant else None
-
-
-@rule("logical_not", "not not c", "c")
-def _not_forms(node: Node) -> Node | None:
-    return node.args[0].args[0] if node.args[0].op == "logical_not" else None
-
-
-@rule("logical_and logical_or", "c and c", "c")
-def _logic_forms(node: Node) -> Node | None:
-    return node.args[0] if node.args[0] is node.args[1] else None
 
 
 @rule(" ".join(op for op in NUMBERS if op not in ("logical_and", "logical_or", "logical_not")),
@@ -68,31 +44,6 @@ def _function_of_numbers(node: Node) -> Node | None:
         return spread(first, node.shape)
     found = condition if bool(first.value) else settle(elementwise("logical_not", (condition,), BOOL))
     return spread(found, node.shape)
-
-
-@rule("logical_and logical_or", "c and true, c or false", "c", inside="constant")
-def _decided_condition(node: Node) -> Node | None:
-    """Leave out a condition that is known for all elements, or take it for the whole where it decides that."""
-    for place in (0, 1):
-        known = node.args[place]
-        if known.is_constant and not known.shape and known.dtype is BOOL:
-            kept = node.args[1 - place] if bool(known.value) is (node.op == "logical_and") else known
-            return spread(kept, node.shape)
-    return None
-
-
-@rule("equal not_equal", "-x == 0", "x == 0", inside="negative")
-def _negative_and_zero(node: Node) -> Node | None:
-    for x, zero in (node.args, node.args[::-1]):
-        if x.is_negation and number(zero) == 0.0:
-            return spread(settle(elementwise(node.op, (x.args[0], zero), BOOL)), node.shape)
-    return None
-
-
-@rule("where", "where(not c, a, b)", "where(c, b, a)", inside="logical_not")
-def _negated_condition(node: Node) -> Node | None:
-    c, a, b = node.args
-    return settle(where(c.args[0], b, a)) if c.op == "logical_not" else None
 
 
 @rule("multiply divide", "x where(c, 1, nan), where(c, 1, nan) / x", "where(c, x, nan), where(c, 1 / x, nan)",

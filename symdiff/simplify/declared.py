@@ -24,7 +24,6 @@ from .facts import (
     is_positive,
     is_skew,
     is_surely_positive,
-    is_symmetric,
     is_upper,
     transposed,
 )
@@ -36,24 +35,6 @@ from .rewriter import make, rule, spread, stabilize
 @rule("abs", "abs(s), s positive", "s", "stability")
 def _abs_of_positive(node: Node) -> Node | None:
     return node.args[0] if is_positive(node.args[0]) else None
-
-
-@rule("log", "log(s**p), s positive", "p log(s)", "stability", below=(DECLARED,))
-def _log_of_positive_power(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.is_root:
-        base, p = inside.args[0], 0.5
-    elif inside.is_power:
-        exponent = scalar_constant(inside.args[1])
-        if exponent is None or exponent == 0.0:
-            return None
-        base, p = inside.args[0], exponent
-    else:
-        return None
-    if base.shape != node.shape or not is_positive(base):
-        return None
-    (log,) = stabilize([elementwise("log", (base,))])
-    return elementwise("multiply", (constant(p), log))
 
 
 #: Logarithms, and how each is computed of a number.
@@ -92,22 +73,6 @@ def _positive_over_itself(node: Node) -> Node | None:
         n = number(top.args[1])
         return None if n is None else make("power", s, constant(n - 1.0))
     return None
-
-
-@rule("power", "(s**a)**b, s positive", "s**(a b)", "stability", inside="power sqrt", below=(DECLARED,))
-def _power_of_positive_power(node: Node) -> Node | None:
-    inside, b = node.args[0], number(node.args[1])
-    a = number(inside.args[1]) if inside.is_power else 0.5 if inside.is_root else None
-    if a is None or b is None or not is_positive(inside.args[0]):
-        return None
-    return make("power", inside.args[0], constant(a * b))
-
-
-@rule("sqrt", "sqrt(s**a), s positive", "s**(a / 2)", "stability", inside="power", below=(DECLARED,))
-def _root_of_positive_power(node: Node) -> Node | None:
-    (inside,) = node.args
-    a = number(inside.args[1]) if inside.is_power else None
-    return make("power", inside.args[0], constant(0.5 * a)) if a is not None and is_positive(inside.args[0]) else None
 
 
 @rule("sign maximum less less_equal equal not_equal",
@@ -275,13 +240,6 @@ def _logdet_by_cholesky(node: Node) -> Node | None:
     return elementwise("multiply", (constant(0.5), matrix("logdet", s)))
 
 
-@rule("logdet logabsdet", "logdet(cholesky(S)), S definite", "logdet(S) / 2",
-      "stability", inside="cholesky named", below=(DECLARED,))
-def _logdet_of_cholesky(node: Node) -> Node | None:
-    s = _factored(node.args[0])
-    return None if s is None else elementwise("multiply", (constant(0.5), matrix("logdet", s)))
-
-
 @rule("contract", "cholesky(S) cholesky(S)ᵀ, S definite", "S", "stability", inside="cholesky named", below=(DECLARED,))
 def _square_of_cholesky(node: Node) -> Node | None:
     if len(node.args) != 2 or peel(node.args[0]) is not peel(node.args[1]) or node.payload.repeated:
@@ -308,13 +266,6 @@ def _solution_by_cholesky(node: Node) -> Node | None:
 
 
 # ---------------------------------------------------------------------------- orthogonal matrices
-
-
-@rule("inv", "inv(Q), Q orthogonal", "Qᵀ", "values", below=(DECLARED,))
-def _inverse_of_orthogonal(node: Node) -> Node | None:
-    (q,) = node.args
-    own = tuple(range(q.ndim))
-    return contract([q], [own], (*own[:-2], own[-1], own[-2])) if is_orthogonal(q) else None
 
 
 @rule("solve", "solve(Q, b), Q orthogonal", "Qᵀ b", "values", below=(DECLARED,))
@@ -365,9 +316,3 @@ def _length_of_turned(node: Node) -> Node | None:
         return reduce("norm", v, (0,))
     args = [normalize("unit", v, (0,)) if arg is v else arg for arg in product.args]
     return contract(args, product.payload.labels, product.payload.out)
-
-
-@rule("solve", "solve(S.T, b), S symmetric", "solve(S, b)", "arrays", inside="contract", below=(DECLARED,))
-def _solution_of_symmetric(node: Node) -> Node | None:
-    inside = transposed(node.args[0])
-    return matrix("solve", inside, node.args[1]) if inside is not None and is_symmetric(inside) else None

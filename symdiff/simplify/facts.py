@@ -32,6 +32,7 @@ __all__ = [
     "is_lower",
     "is_orthogonal",
     "is_positive",
+    "is_real",
     "is_skew",
     "is_surely_positive",
     "is_symmetric",
@@ -378,6 +379,38 @@ def is_positive(node: Node, depth: int = _DEPTH) -> bool:
             return True
         return all(is_positive(arg, depth - 1) for arg in node.args)
     return op in _MOVED | _KEPT and all(is_positive(arg, depth - 1) for arg in node.args)
+
+
+#: Functions that have a value wherever their arguments have one.
+_EVERYWHERE = frozenset(
+    ("abs", "add", "arcsinh", "arctan", "arctan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "hypot", "logaddexp",
+     "log_sigmoid", "maximum", "minimum", "multiply", "ndtr", "negative", "sech", "sigmoid", "sin", "sinh", "softplus",
+     "subtract", "tanh", "unit", "norm", "slice", "gather", "reshape", "concatenate", "contract", "named", "where")
+)
+
+
+def is_real(node: Node, depth: int = _DEPTH) -> bool:
+    """Tell whether every element has a value in real arithmetic, whatever the inputs are.
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> x = input("x")
+    >>> is_real(2 * x - 1), is_real(elementwise("log", (x,))), is_real(x / (1 + x))
+    (True, False, False)
+    """
+    if node.is_constant:
+        return node.dtype is not REAL or bool(np.isfinite(node.value).all())
+    if node.is_input or node.is_size:
+        return True
+    if depth == 0:
+        return False
+    if node.is_power:
+        n = scalar_constant(node.args[1])
+        return n is not None and n >= 0.0 and n.is_integer() and is_real(node.args[0], depth - 1)
+    if node.is_division:
+        return bool(scalar_constant(node.args[1])) and is_real(node.args[0], depth - 1)
+    return node.op in _EVERYWHERE and all(is_real(arg, depth - 1) for arg in node.args)
 
 
 def is_surely_positive(node: Node) -> bool:

@@ -8,10 +8,13 @@ from symdiff.graph.traversal cimport postorder, rebuild
 
 
 cdef class _Table:
-    cdef public dict rows, known
+    cdef public dict rows, known, by_term
 
     @cython.locals(rows=list, args=tuple, known=dict, found=dict, both=tuple, every=list, alone=list, arg=Unique)
     cpdef list fitting(self, Unique node)
+
+    @cython.locals(found=list, keys=set, todo=list, count=int, part=Unique, rows=list)
+    cpdef list of_sums(self, Unique node)
 
 
 cdef class _Rules:

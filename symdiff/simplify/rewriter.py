@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import local
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, with_results
@@ -50,6 +51,8 @@ class Rule(NamedTuple):
     linked : bool
         Whether, with none of ``inside`` among the arguments, it fits no number of which :func:`is_linked` does not
         hold.
+    terms : frozenset of str
+        Keys (:func:`key_of_term`) of terms, each of which a sum has that the rule fits; for other operations, empty.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Rule(NamedTuple):
     inside: frozenset[str] = frozenset()
     below: tuple[int, ...] = ()
     linked: bool = False
+    terms: frozenset[str] = frozenset()
 
 
 RULES: list[Rule] = []
@@ -102,13 +106,34 @@ def rule(
 ) -> Callable[[Rewrite], Rewrite]:
     """Add a row to the table; ``ops`` and ``inside`` list operations, separated by spaces."""
 
-    def register(rewrite: Rewrite) -> Rewrite:
+    def add(rewrite: Rewrite) -> Rewrite:
         name, within = rewrite.__name__.strip("_"), frozenset(inside.split())
-        RULES.append(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within, tuple(below), linked))
-        _rules.cache_clear()
+        register(Rule(name, tuple(ops.split()), pattern, result, rewrite, kind, within, tuple(below), linked))
         return rewrite
 
-    return register
+    return add
+
+
+def register(row: Rule) -> None:
+    """Add a row to the table."""
+    RULES.append(row)
+    _rules.cache_clear()
+
+
+def arrange(sources: Sequence[ModuleType]) -> None:
+    """Put the table into the order of the modules that its rows stand in, those of each as it has them.
+
+    A module has its rows as equations, in ``PAGE``, or as functions under :func:`rule`.
+    """
+    rows: list[Rule] = []
+    for source in sources:
+        page = getattr(source, "PAGE", None)
+        if page is None:
+            rows += [row for row in RULES if row.rewrite.__module__ == source.__name__]
+        else:
+            rows += [equation.rule for equation in page]
+    RULES[:] = rows
+    _rules.cache_clear()
 
 
 class _Table:
@@ -120,9 +145,15 @@ class _Table:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rows: dict[str, list[Rule]] = {}
+        #: Rules of sums by the key of one of their terms.
+        self.by_term: dict[str, list[Rule]] = {}
         for row in rules:
+            if row.terms:
+                self.by_term.setdefault(min(row.terms), []).append(row)
             for op in row.ops:
-                self.rows.setdefault(op, []).append(row)
+                self.rows.setdefault(op, [])
+                if not row.terms:
+                    self.rows[op].append(row)
         #: By the operation, those of up to two arguments, and the kinds below: what may fit, and what else if linked.
         self.known: dict[Any, Any] = {}
 
@@ -149,9 +180,47 @@ class _Table:
             alone = [row for row in every if not row.linked or not row.inside.isdisjoint([arg.op for arg in args])]
             both = found[node.below] = (every, every if len(alone) == len(every) else alone)
         every, alone = both
-        return every if every is alone or node.shape or is_linked(node) else alone
+        fitting: list[Rule] = every if every is alone or node.shape or is_linked(node) else alone
+        if node.is_additive and self.by_term:
+            more = self.of_sums(node)
+            if more:
+                return fitting + more
+        return fitting
+
+    def of_sums(self, node: Node) -> list[Rule]:
+        """Return the rules of sums that have the terms of one."""
+        found: list[Rule] = []
+        keys: set[str] = set()
+        todo: list[Node] = [node]
+        count = 0
+        while todo and count <= MOST_TERMS:
+            part = todo.pop()
+            op = part.op
+            if part.is_additive:
+                todo.append(part.first)
+                todo.append(part.second)
+                continue
+            if part.is_negation or part.is_named:
+                todo.append(part.first)
+                continue
+            count += 1
+            while part.is_multiplicative and part.args[part.is_division].is_constant:
+                part = part.args[part.is_multiplication]
+                op = part.op
+            rows = self.by_term.get(key_of_term(op, part.first.op) if part.is_power else op)
+            if rows is not None:
+                found += rows
+            keys.add(key_of_term(op, part.first.op) if part.is_power else op)
+        return [row for row in found if row.terms <= keys] if found else found
 
 
+def key_of_term(op: str, inside: str) -> str:
+    """Return what terms are told apart by: their operation, of powers that of the base."""
+    return f"{inside}**" if op == "power" else op
+
+
+#: Most terms of a sum of which some may be the left side of an equation.
+MOST_TERMS = 6
 #: Arguments up to which nodes are told apart by their operations.
 _SEVERAL = 3
 _NONE: list[Rule] = []
@@ -410,7 +479,7 @@ class _Nested(local):
 _nested = _Nested()
 
 
-def settle(node: Node) -> Node:
+def settle(node: Node, level: int = PLAIN) -> Node:
     """Simplify one node whose arguments are simplified already; one that a rule is about to settle is left as it is.
 
     Rules that take turns through this function would never end otherwise.
@@ -423,7 +492,7 @@ def settle(node: Node) -> Node:
         raise RecursionError(f"rules of simplification call each other more than {_NESTED} times within each other")
     nodes.add(node)
     try:
-        return _settle(node, _rules(PLAIN), None)
+        return _settle(node, _rules(level), None)
     finally:
         nodes.discard(node)
 

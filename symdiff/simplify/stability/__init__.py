@@ -37,7 +37,6 @@ from ...graph import (
     constant,
     contract,
     elementwise,
-    matrix,
     normalize,
     rebuild,
     reduce,
@@ -58,7 +57,7 @@ from .exponents import as_sum
 from .lengths import cancelled, joined
 from .products import SHAPES, may_hold_exponentials
 from .removable import smooth_quotient
-from .roots import length_of, square_of, squared_size
+from .roots import length_of, squared_size
 from .sums import log_of_sum, logarithm
 from .weights import softmax_form
 
@@ -69,23 +68,8 @@ def _exp_of(node: Node) -> Node | None:
     return node.args[0] if node.op == "exp" else None
 
 
-@rule("log", "log(1 + exp(x))", "softplus(x)", "stability")
-def _log_one_plus_exp(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if not inside.is_addition:
-        return None
-    for one, other in (inside.args, inside.args[::-1]):
-        x = _exp_of(other)
-        if x is not None and is_number(one, 1.0):
-            return spread(elementwise("softplus", (x,)), node.shape)
-    return None
-
-
-@rule("log1p", "log1p(exp(x)), log1p(c exp(x))", "softplus(x), logaddexp(0, x + log(c))", "stability")
+@rule("log1p", "log1p(c exp(x))", "logaddexp(0, x + log(c))", "stability")
 def _log1p_exp(node: Node) -> Node | None:
-    x = _exp_of(node.args[0])
-    if x is not None:
-        return elementwise("softplus", (x,))
     inside = peel(node.args[0])
     found = as_sum(elementwise("add", (constant(1.0), inside))) if _is_exponential(inside) else None
     result = None if found is None or found.sign() != 1 else log_of_sum(found, node.shape)
@@ -126,74 +110,13 @@ def _log_sum_exp(node: Node) -> Node | None:
     return result if kept is None else reshape(result, kept)
 
 
-@rule("log1p", "log1p(-sigmoid(x))", "log_sigmoid(-x)", "stability")
-def _log1p_of_rest(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    other = peel(inside.args[0]) if inside.is_negation else inside
-    if inside.is_negation and other.op == "sigmoid":
-        return elementwise("log_sigmoid", (elementwise("negative", other.args),))
-    return None
-
-
-@rule("xlogy xlog1py", "xlogy(a, sigmoid(x)), xlog1py(a, -sigmoid(x))", "a log_sigmoid(x), a log_sigmoid(-x)",
-      "stability")
-def _part_of_log_of_sigmoid(node: Node) -> Node | None:
-    inside, rest = peel(node.args[1]), node.op == "xlog1py"
-    share = peel(inside.args[0]) if rest and inside.is_negation else inside
-    if share.op != "sigmoid" or rest is (inside is share):
-        return None
-    x = elementwise("negative", share.args) if rest else share.args[0]
-    return elementwise("xlog_sigmoid", (node.args[0], spread(x, inside.shape)))
-
-
-@rule("entr", "entr(sigmoid(x))", "-sigmoid(x) log_sigmoid(x)", "stability")
-def _entropy_of_sigmoid(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.op != "sigmoid":
-        return None
-    return spread(elementwise("negative", (elementwise("xlog_sigmoid", (inside, inside.args[0])),)), node.shape)
-
-
 @rule("log1mexp", "log1mexp(exp(x))", "x - exp(x) / 2 + ..., also where exp(x) is 0 or infinite", "stability")
 def _log1mexp_of_exp(node: Node) -> Node | None:
     inside = peel(node.args[0])
     return spread(log1mexp_of_exp(inside.args[0]), node.shape) if inside.op == "exp" else None
 
 
-@rule("log", "log(1 + x)", "log1p(x)", "stability")
-def _log_one_plus(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.is_addition:
-        for one, other in (inside.args, inside.args[::-1]):
-            if is_number(one, 1.0) and other.shape == node.shape and not other.is_constant:
-                return elementwise("log1p", (other,))
-    if inside.is_subtraction and is_number(inside.args[0], 1.0) and inside.args[1].shape == node.shape:
-        return elementwise("log1p", (elementwise("negative", (inside.args[1],)),))
-    return None
-
-
-@rule("subtract", "exp(x) - 1", "expm1(x)", "stability", inside="exp named")
-def _exp_minus_one(node: Node) -> Node | None:
-    x = _exp_of(node.args[0])
-    if x is not None and is_number(node.args[1], 1.0) and x.shape == node.shape:
-        return elementwise("expm1", (x,))
-    x = _exp_of(node.args[1])
-    if x is not None and is_number(node.args[0], 1.0) and x.shape == node.shape:
-        return elementwise("negative", (elementwise("expm1", (x,)),))
-    return None
-
-
-@rule("add", "exp(x) + (-1)", "expm1(x)", "stability", inside="exp named")
-def _exp_plus_minus_one(node: Node) -> Node | None:
-    for number, other in (node.args, node.args[::-1]):
-        x = _exp_of(other)
-        if x is not None and is_number(number, -1.0) and x.shape == node.shape:
-            return elementwise("expm1", (x,))
-    return None
-
-
-@rule("add subtract", "1 + erf(x), 1 + erf(x / sqrt(2))", "erfc(-x), 2 ndtr(x)", "stability",
-      inside="erf negative named")
+@rule("add subtract", "1 + erf(x / sqrt(2))", "2 ndtr(x)", "stability", inside="erf negative named")
 def _one_and_error_function(node: Node) -> Node | None:
     one, other = node.args if is_number(node.args[0], 1.0) else node.args[::-1]
     if not is_number(one, 1.0) or (node.is_subtraction and one is not node.args[0]):
@@ -205,9 +128,9 @@ def _one_and_error_function(node: Node) -> Node | None:
     if part.op != "erf" or part.shape != node.shape:
         return None
     c, x = _by_root_of_two(part.args[0])
-    if c and x.shape == node.shape:
-        return constant(2.0) * elementwise("ndtr", (-x if minus == (c > 0) else x,))
-    return elementwise("erfc", (part.args[0] if minus else -part.args[0],))
+    if not c or x.shape != node.shape:
+        return None
+    return constant(2.0) * elementwise("ndtr", (-x if minus == (c > 0) else x,))
 
 
 def _by_root_of_two(node: Node) -> tuple[int, Node]:
@@ -246,18 +169,6 @@ def _log_of_softmax_node(node: Node) -> Node:
     return normalize("log_softmax", x, axes_of(node, x))
 
 
-@rule("xlogy", "xlogy(y, exp(x))", "y x", "stability", below=(EXPONENTIAL,))
-def _times_log_of_exp(node: Node) -> Node | None:
-    exponent = _exp_of(peel(node.args[1]))
-    return None if exponent is None else spread(elementwise("multiply", (node.args[0], exponent)), node.shape)
-
-
-@rule("log", "log(sigmoid(x)), log(ndtr(x))", "log_sigmoid(x), log_ndtr(x)", "stability")
-def _log_of_step(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    return elementwise(f"log_{inside.op}", inside.args) if inside.op in ("sigmoid", "ndtr") else None
-
-
 @rule("log", "log(prod(x)), log(abs(prod(x)))", "sum(log(abs(x))) + log(prod(sign(x))), sum(log(abs(x)))", "stability")
 def _log_of_prod(node: Node) -> Node | None:
     inside = peel(node.args[0])
@@ -274,16 +185,6 @@ def _log_of_prod(node: Node) -> Node | None:
         return total
     signs = reduce("prod", elementwise("sign", (x,)), tuple(axis + x.ndim for axis in axes))
     return elementwise("add", (total, elementwise("log", (signs,))))
-
-
-@rule("log", "log(det(A))", "logdet(A)", "stability")
-def _log_of_det(node: Node) -> Node | None:
-    inside = peel(node.args[0])
-    if inside.op == "det":
-        return matrix("logdet", inside.args[0])
-    if inside.op == "abs" and peel(inside.args[0]).op == "det":
-        return matrix("logabsdet", peel(inside.args[0]).args[0])
-    return None
 
 
 @rule("multiply divide", "sin(k x) / x, (1 - cos(x)) / x**2, (exp(x) - 1) / x, x / (exp(x) - 1), ...",
@@ -320,46 +221,22 @@ def _logarithm_of_another_base(node: Node) -> Node | None:
     return None if found.op in ("log", "log1p") else elementwise("divide", (found, base))
 
 
-@rule("add subtract", "1 - sigmoid(x), 2 sigmoid(x) - 1, 1 + tanh(x), 1 - tanh(x)**2, 1 - b / (b + c exp(x))",
-      "sigmoid(-x), tanh(x / 2), 2 sigmoid(2 x), sech(x)**2, c / (c + b exp(-x))", "stability",
-      inside="constant reshape contract")
-def _number_and_step(node: Node) -> Node | None:
-    """Rewrite a number and a multiple of a step whose sum is another step."""
+@rule("add subtract", "1 - b / (b + c exp(x))", "c / (c + b exp(-x))", "stability", inside="constant reshape contract")
+def _rest_of_share(node: Node) -> Node | None:
+    """Rewrite a number and a multiple of a share of two exponentials whose sum is the other share."""
     for place in (0, 1):
         a, c = scalar_constant(node.args[place]), 1.0
         if a is None or a == 0.0:
             continue
-        step = peel(node.args[1 - place])
+        share = peel(node.args[1 - place])
         if node.is_subtraction:
             a, c = (a, -1.0) if place == 0 else (-a, 1.0)
-        factor, step = without_numbers(step)
-        c *= factor
-        found = _other_step(a, c, step)
-        if found is not None:
-            scale, base = found
-            base = base if scale in (1.0, -1.0) else elementwise("multiply", (constant(abs(scale)), base))
-            return spread(base if scale > 0 else elementwise("negative", (base,)), node.shape)
-    return None
-
-
-def _other_step(a: float, c: float, step: Node) -> tuple[float, Node] | None:
-    """Return (d, z) with a + c step = d z."""
-    if step.op == "sigmoid":
-        (x,) = step.args
-        if c == -a:
-            return a, elementwise("sigmoid", (_negated(x),))
-        if c == -2.0 * a:
-            return -a, elementwise("tanh", (elementwise("multiply", (constant(0.5), x)),))
-    if step.op == "tanh" and c in (a, -a):
-        return 2.0 * a, elementwise("sigmoid", (elementwise("multiply", (constant(2.0 * c / a), step.args[0])),))
-    if step.op == "exp_share":
-        first, second, t = step.args
-        if scalar_constant(first) is not None and c == -a * (scalar_constant(first) or 0.0):
-            return a, elementwise("multiply", (second, elementwise("exp_share", (second, first, _negated(t)))))
-    square = square_of(step)
-    if square is not None and c == -a and square.op in ("tanh", "sech"):
-        other = elementwise("sech" if square.op == "tanh" else "tanh", square.args)
-        return a, elementwise("power", (other, constant(2.0)))
+        factor, share = without_numbers(share)
+        first = scalar_constant(share.args[0]) if share.op == "exp_share" else None
+        if first is not None and c * factor == -a * first:
+            _, second, t = share.args
+            other = elementwise("multiply", (second, elementwise("exp_share", (second, share.args[0], _negated(t)))))
+            return spread(elementwise("multiply", (constant(a), other)), node.shape)
     return None
 
 
@@ -372,11 +249,6 @@ def _negated(x: Node) -> Node:
 def _softmax_form(node: Node) -> Node | None:
     top, bottom = node.args
     return softmax_form(top, bottom, node.shape)
-
-
-@rule("log", "log(exp(x))", "x", "stability")
-def _log_of_exp(node: Node) -> Node | None:
-    return _exp_of(node.args[0])
 
 
 @rule("log", "log(x**n), log(s**t), s positive", "n log |x| (even n), n log(x) (odd n), t log(s)", "stability")
@@ -440,11 +312,3 @@ def _unit_over_norm(node: Node) -> Node | None:
                 break
             inside = inside.args[inside.is_multiplication and inside.args[0].is_constant]
     return None
-
-
-@rule("subtract", "1 - ndtr(x)", "ndtr(-x)", "stability", inside="ndtr")
-def _rest_of_normal(node: Node) -> Node | None:
-    one, part = node.args
-    if not is_number(one, 1.0) or part.op != "ndtr" or part.shape != node.shape:
-        return None
-    return elementwise("ndtr", (elementwise("negative", part.args),))

@@ -298,18 +298,6 @@ def _scaled_tail(
     return spread(powers_multiplied([*others, scaled], product.number), node.shape)
 
 
-@rule("lorentzian", "1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2)", "sigmoid(-2 x), sech(x)**2", "stability",
-      inside="exp sinh named")
-def _lorentzian_of_exponential(node: Node) -> Node | None:
-    """Write the slope of ``arctan(exp(x))`` by what exponents are taken into."""
-    inside = peel(node.args[0])
-    if inside.op == "exp":
-        return elementwise("sigmoid", (elementwise("multiply", (constant(-2.0), inside.args[0])),))
-    if inside.op == "sinh":
-        return elementwise("power", (elementwise("sech", inside.args), constant(2.0)))
-    return None
-
-
 @rule("log", "log(x + sqrt(x**2 + 1)), log(x + sqrt(x**2 - 1))", "arcsinh(x), arccosh(x)", "stability",
       inside="add subtract named")
 def _inverse_hyperbolic(node: Node) -> Node | None:
@@ -348,13 +336,3 @@ def _root_of_square_and_number(root: Node, x: Node) -> float | None:
         if c and math.isfinite(c) and sign > 0 and _is_multiple(as_monomial(part), square, 1.0):
             return side * c
     return None
-
-
-@rule("maximum minimum", "maximum(x, -x), minimum(x, -x)", "abs(x), -abs(x)", "form", inside="negative")
-def _size_as_extremum(node: Node) -> Node | None:
-    """Write the larger of a number and its negative as its size, whose square has a second derivative."""
-    a, b = node.args
-    if not (a.is_negation and a.args[0] is b) and not (b.is_negation and b.args[0] is a):
-        return None
-    size = elementwise("abs", (b if a.is_negation else a,))
-    return size if node.op == "maximum" else elementwise("negative", (size,))

@@ -1,0 +1,13 @@
+"""Powers and roots, of what is known to be positive where that is said."""
+
+from __future__ import annotations
+
+from ..equations import Identity
+
+PAGE = (
+    Identity("log(sqrt(x)) -> log(x) / 2", "stability"),
+    Identity("log(s**p) -> p * log(s)", "stability", s="positive"),
+    Identity("sqrt(s**p) -> s**(p / 2)", "stability", s="positive", p="number"),
+    Identity("(s**p)**q -> s**(p * q)", "stability", s="positive", p="number", q="number"),
+    Identity("sqrt(s)**q -> s**(q / 2)", "stability", s="positive", q="number"),
+)

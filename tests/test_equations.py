@@ -1,0 +1,164 @@
+"""Each equation of the pages holds in many digits, fires on its own left side, and is what a kernel shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from exact import doubles, evaluate_exact, exact
+
+import symdiff as sd
+from symdiff.graph import BOOL, Node, input, verify
+from symdiff.graph.primitives import Assumptions
+from symdiff.simplify import IDENTITIES
+from symdiff.simplify.equations import Applied, Identity, Letter, Pattern, Plus, Times, Transposed, match, write
+from symdiff.simplify.equations import plain as apply
+
+#: Numbers for letters: ordinary ones, small, large and far out, and 0.
+NUMBERS = (0.7, -1.3, 2.5, 1e-9, -1e-9, 20.0, -20.0, 0.0)
+ASSUMED = {
+    "positive": Assumptions(positive=True),
+    "definite": Assumptions(symmetric=True, definite=True),
+    "symmetric": Assumptions(symmetric=True),
+    "orthogonal": Assumptions(orthogonal=True),
+}
+ids = [equation.text for equation in IDENTITIES]
+
+
+def letters(pattern: Pattern, condition: bool = False) -> Iterator[tuple[Letter, bool]]:
+    """Give the letters of a pattern, and whether each stands for a condition."""
+    if isinstance(pattern, Letter):
+        yield pattern, condition
+    elif isinstance(pattern, Applied):
+        for place, arg in enumerate(pattern.args):
+            logical = pattern.op.startswith("logical") or (pattern.op == "where" and place == 0)
+            yield from letters(arg, logical)
+    elif isinstance(pattern, Transposed):
+        yield from letters(pattern.inside)
+    elif isinstance(pattern, Plus):
+        for _, term in pattern.terms:
+            yield from letters(term)
+    elif isinstance(pattern, Times):
+        for factor, _ in pattern.factors:
+            yield from letters(factor)
+
+
+def inputs(equation: Identity) -> dict[str, Node]:
+    """Return an input for each letter: capitals are matrices, letters of numbers are numbers."""
+    made = {}
+    for letter, condition in letters(equation.left):
+        shape = (3, 3) if letter.name.isupper() else ()
+        made[letter.name] = input(
+            letter.name, shape, BOOL if condition else "real", ASSUMED.get(letter.kind, Assumptions())
+        )
+    return made
+
+
+def draw(equation: Identity, letter: Letter, node: Node, rng: np.random.Generator) -> Any:
+    if node.dtype is BOOL:
+        return bool(rng.integers(2))
+    if node.shape:
+        a = rng.normal(size=(3, 3))
+        if letter.kind == "orthogonal":
+            return np.linalg.qr(a)[0]
+        return a @ a.T + np.eye(3) if letter.kind else a
+    if letter.kind in ("number", "whole", "even", "odd"):
+        return float(rng.choice([-2.0, 0.5, 1.5, 2.0, 3.0]))
+    value = float(rng.choice(NUMBERS)) * (1.0 if rng.integers(2) else float(rng.uniform(0.5, 1.5)))
+    return abs(value) or 1.0 if letter.kind == "positive" else value
+
+
+def sides(equation: Identity, values: dict[str, Any], nodes: dict[str, Node]) -> list[Any]:
+    """Return both sides in many digits; None where a side has no value in real arithmetic."""
+    found = []
+    for side in (equation.left, equation.right):
+        node = write(side, dict(nodes), apply)
+        try:
+            (value,) = evaluate_exact([node], {nodes[name].payload: exact(value) for name, value in values.items()})
+        except (ZeroDivisionError, ValueError, np.linalg.LinAlgError):
+            found.append(None)
+            continue
+        value = np.asarray(value)
+        complete = all(isinstance(x, (bool, np.bool_)) or (mp.im(x) == 0 and mp.isfinite(x)) for x in value.flat)
+        found.append(value if complete else None)
+    return found
+
+
+@pytest.mark.parametrize("equation", IDENTITIES, ids=ids)
+def test_both_sides_are_equal_and_have_one_domain(equation: Identity) -> None:
+    nodes = inputs(equation)
+    kinds = {letter.name: letter for letter, _ in letters(equation.left)}
+    rng = np.random.default_rng(7)
+    # orthogonal matrices are drawn with the digits of doubles
+    tolerance = mp.mpf(10) ** (-13 if "orthogonal" in equation.kinds.values() else -30)
+    held = 0
+    for _ in range(40):
+        values = {name: draw(equation, kinds[name], node, rng) for name, node in nodes.items()}
+        with mp.workdps(600):  # for what cancels on the left, far out
+            left, right = sides(equation, values, nodes)
+        if left is None:
+            assert right is None or equation.kind == "derived", values
+            continue
+        assert right is not None, values
+        for a, b in zip(left.flat, right.flat, strict=True):
+            scale = max(1 if left.size > 1 else 0, abs(a), abs(b)) if not isinstance(a, (bool, np.bool_)) else 0
+            assert a == b or abs(a - b) <= scale * tolerance, (values, a, b)
+        held += 1
+    assert held >= 5
+
+
+@pytest.mark.parametrize("equation", IDENTITIES, ids=ids)
+def test_it_fires_on_its_left_side(equation: Identity) -> None:
+    nodes = inputs(equation)
+    kinds = {letter.name: letter.kind for letter, _ in letters(equation.left)}
+    rng = np.random.default_rng(1)
+    for name, kind in kinds.items():
+        if kind in ("number", "whole", "even", "odd"):
+            nodes[name] = sd.graph.constant(float(rng.choice([3.0, 5.0])))
+    left = write(equation.left, dict(nodes), apply)
+    found = equation.rewrite(left)
+    assert found is not None
+    assert found is not left
+    assert found.shape == left.shape
+    verify([found])
+
+
+@pytest.mark.parametrize("equation", IDENTITIES, ids=ids)
+def test_it_does_not_fire_on_its_right_side(equation: Identity) -> None:
+    nodes = inputs(equation)
+    right = write(equation.right, dict(nodes), apply)
+    assert not any(row.rewrite(right) for row in IDENTITIES if row is equation and right.op in row.ops)
+
+
+def test_a_sum_is_found_in_a_longer_one_and_as_a_multiple() -> None:
+    text = "y + 3 - 3 * sigmoid(x) + z"
+    kernel = sd.compile(text)
+    assert "1 - sigmoid(x) → sigmoid(-x)" in kernel.rewrites
+    assert kernel(x=1.0, y=2.0, z=3.0) == pytest.approx(5.0 + 3.0 / (1.0 + np.exp(1.0)), rel=1e-15)
+
+
+def test_letters_are_the_same_node_at_all_places() -> None:
+    assert "softplus(x) - softplus(-x) → x" not in sd.compile("softplus(x) - softplus(-y)").rewrites
+    assert "softplus(x) - softplus(-x) → x" in sd.compile("softplus(2*x) - softplus(-2*x)").rewrites
+
+
+def test_a_formula_without_a_value_keeps_none() -> None:
+    assert np.isnan(sd.compile("cosh(log(x))**2 - sinh(log(x))**2")(-1.0))
+    assert np.isnan(sd.compile("log(sqrt(x))")(-1.0))
+
+
+def test_numbers_far_out_are_mended() -> None:
+    assert sd.compile("cosh(x)**2 - sinh(x)**2")(800.0) == 1.0
+    assert sd.compile("softplus(x) - softplus(-x)")(1e5) == 1e5
+
+
+def test_matches_are_found_in_any_order_of_factors() -> None:
+    x, y = input("x"), input("y")
+    pattern = Times(1.0, ((Letter("a", "positive"), 1.0), (Letter("b"), -1.0)))
+    s = input("s", (), assumptions=Assumptions(positive=True))
+    assert list(match(pattern, s / y, {})) == [{"a": s, "b": y}]
+    assert list(match(pattern, x / y, {})) == []
+    assert doubles(exact(2.0)) == 2.0
