@@ -19,7 +19,7 @@ from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder,
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
-from ..simplify import join_cosines, named_signs, paired_signs, simplify, smooth_directions, stabilize
+from ..simplify import join_cosines, named_signs, paired_signs, prepare, simplify, smooth_directions
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
 from .modes import pushforward
@@ -161,7 +161,7 @@ class Cut:
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (stable,) = join_cosines(stabilize([in_projectors(cut)], self.rewrites), self.rewrites)
+        (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
         self.node, self.signs = named_signs(smooth_directions(stable, _elementwise_slope))
 
     @staticmethod

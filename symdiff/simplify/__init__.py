@@ -39,16 +39,16 @@ from .facts import is_symmetric
 from .inlining import inline
 from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
-from .pages import decided, determinants, roots_of_positive, steps_and_logarithms
+from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .powers import as_polynomial
-from .rewriter import RULES, Rule, arrange, finish, simplify, stabilize
+from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
 from .stability import identities, removable, roots, weights
 from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in the order in which they are tried.
 SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
-    *(roots, identities, removable, weights, steps_and_logarithms, stability),
+    *(roots, identities, removable, weights, of_the_table, steps_and_logarithms, stability),
     *(deviations, fractions, quotients, ratios, shares, weighted),
     *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
 )
@@ -70,6 +70,7 @@ __all__ = [
     "named_signs",
     "opened_shares",
     "paired_signs",
+    "prepare",
     "simplify",
     "smooth_directions",
     "stabilize",

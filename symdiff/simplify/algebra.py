@@ -65,15 +65,12 @@ _COUNTING: dict[str, Callable[..., int]] = {
     "gamma": lambda n: math.factorial(n - 1),
     "binom": math.comb,
     "poch": lambda n, k: math.perm(n + k - 1, k),
-    "exp": lambda n: 1,
-    "cos": lambda n: 1,
-    "cosh": lambda n: 1,
 }
 #: Arguments from and up to which they are computed.
-_COUNTED = {"gamma": (1, 19), "binom": (0, 60), "poch": (1, 60), "exp": (0, 0), "cos": (0, 0), "cosh": (0, 0)}
+_COUNTED = {"gamma": (1, 19), "binom": (0, 60), "poch": (1, 60)}
 
 
-@rule(" ".join(_COUNTING), "gamma(4), binom(5, 2), exp(0)", "6, 10, 1", inside="constant")
+@rule(" ".join(_COUNTING), "gamma(4), binom(5, 2)", "6, 10", inside="constant")
 def _counted(node: Node) -> Node | None:
     """Compute a function of whole numbers whose value is a whole number."""
     low, high = _COUNTED[node.op]
@@ -82,17 +79,6 @@ def _counted(node: Node) -> Node | None:
         return None
     found = _COUNTING[node.op](*[int(value) for value in values if value is not None])
     return constant(float(found)) if 0 < found <= 2**53 else None
-
-
-#: Bases of logarithms.
-_BASES = {"log": math.e, "log2": 2.0, "log10": 10.0}
-
-
-@rule(" ".join(_BASES), "log(e), log2(2), log(1)", "1, 1, 0", inside="constant")
-def _logarithm_of_base(node: Node) -> Node | None:
-    """Compute the logarithm of its base, as the slope of ``e**x`` has it, and of 1."""
-    value = number(node.args[0])
-    return constant(float(value != 1.0)) if value in (1.0, _BASES[node.op]) else None
 
 
 @rule("power_log", "e**x log(e)", "e**x", inside="constant")

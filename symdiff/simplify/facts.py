@@ -381,12 +381,8 @@ def is_positive(node: Node, depth: int = _DEPTH) -> bool:
     return op in _MOVED | _KEPT and all(is_positive(arg, depth - 1) for arg in node.args)
 
 
-#: Functions that have a value wherever their arguments have one.
-_EVERYWHERE = frozenset(
-    ("abs", "add", "arcsinh", "arctan", "arctan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "hypot", "logaddexp",
-     "log_sigmoid", "maximum", "minimum", "multiply", "ndtr", "negative", "sech", "sigmoid", "sin", "sinh", "softplus",
-     "subtract", "tanh", "unit", "norm", "slice", "gather", "reshape", "concatenate", "contract", "named", "where")
-)
+#: Operations on arrays that have a value wherever their arguments have one.
+_EVERYWHERE = frozenset(("concatenate", "contract", "gather", "named", "norm", "reshape", "slice", "unit"))
 
 
 def is_real(node: Node, depth: int = _DEPTH) -> bool:
@@ -410,7 +406,9 @@ def is_real(node: Node, depth: int = _DEPTH) -> bool:
         return n is not None and n >= 0.0 and n.is_integer() and is_real(node.args[0], depth - 1)
     if node.is_division:
         return bool(scalar_constant(node.args[1])) and is_real(node.args[0], depth - 1)
-    return node.op in _EVERYWHERE and all(is_real(arg, depth - 1) for arg in node.args)
+    row = FUNCTIONS.get(node.op)
+    total = node.op in _EVERYWHERE if row is None else row.total
+    return total and all(is_real(arg, depth - 1) for arg in node.args)
 
 
 def is_surely_positive(node: Node) -> bool:

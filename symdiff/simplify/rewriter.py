@@ -14,7 +14,7 @@ from threading import local
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
-from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, with_results
+from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, survey, with_results
 from ..graph.kinds import DECLARED
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
@@ -37,12 +37,13 @@ class Rule(NamedTuple):
         What it finds and what it puts there, as a person writes it.
     rewrite : callable
         Takes a node, gives the new one or None.
-    kind : {"algebra", "stability", "form", "arrays", "reading", "derived", "values"}
+    kind : {"algebra", "stability", "form", "arrays", "reading", "derived", "values", "differentiated"}
         "stability" and "form" rules also run before differentiation, and only the former are told of,
         "arrays" rules have nothing to do with scalars, and "reading" rules only serve formulas small
         enough to be read. "derived" rules cancel terms of derivatives, where these may be nan, and leave formulas
         as a person wrote them. "values" rules keep a formula's value and not its derivatives, so they run on
-        what is not differentiated any more.
+        what is not differentiated any more; "differentiated" ones may have a value where the formula has none, so they
+        run on what is differentiated, and never on what is computed.
     inside : frozenset of str
         Operations one of which is an argument wherever the rule fits; any, if empty.
     below : tuple of int
@@ -81,8 +82,9 @@ _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it, and with that at which none fits the node itself: a later
 #: pass tries no rule again.
-STABILITY, PLAIN, READING, DERIVED, VALUES = 1, 2, 3, 4, 5
+STABILITY, PLAIN, READING, DERIVED, VALUES, DIFFERENTIATED = 1, 2, 3, 4, 5, 6
 _KINDS = {
+    DIFFERENTIATED: ("differentiated",),
     STABILITY: ("stability", "form"),
     PLAIN: ("stability", "form", "algebra", "arrays"),
     READING: ("stability", "form", "algebra", "arrays", "reading"),
@@ -91,6 +93,8 @@ _KINDS = {
 }
 
 
+#: Kinds of rules that a reader is told of.
+_TOLD = ("stability", "differentiated")
 #: Levels at which passes are made until nothing changes.
 _REPEATED = (READING, DERIVED)
 
@@ -356,6 +360,17 @@ def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[
     return _run(roots, todo, STABILITY, {}, rewrites)
 
 
+@paused
+def prepare(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
+    """Apply the rules for stability, and those for what is differentiated and not computed."""
+    stable = stabilize(roots, rewrites)
+    there = survey(stable).alike.keys() & _rules(DIFFERENTIATED, mark=False).arrays.rows.keys()
+    if not there:
+        return stable
+    found = _run(stable, postorder(stable), DIFFERENTIATED, {}, rewrites, mark=False)
+    return stable if found == stable else stabilize(found, rewrites)
+
+
 def _run(
     roots: Sequence[Node],
     todo: Sequence[Node],
@@ -454,7 +469,7 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
                 spend(1)
                 if found.shape != node.shape:  # an operand that cancelled was longer
                     found = spread(found, node.shape)
-                if rewrites is not None and row.kind == "stability":
+                if rewrites is not None and row.kind in _TOLD:
                     line = f"{row.pattern} → {row.result}"
                     if line not in rewrites:
                         rewrites.append(line)

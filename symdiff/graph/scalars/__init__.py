@@ -15,6 +15,7 @@ Files
     special       the rows of error, gamma and beta functions, elliptic and oscillating integrals, Lambert's W
     incomplete    the rows of incomplete gamma and beta functions, their inverses, and hypergeometric functions
     bessel        the rows of Bessel and Airy functions
+    known         columns of all rows: inverse functions, exact values, which have a value everywhere
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
     polynomials   orthogonal polynomials of a degree known beforehand
     arithmetic    sums as terms, products as factors

@@ -82,6 +82,12 @@ class Function(NamedTuple):
         What books call the rule of its differential.
     infix : str
         The operator that it is in Python, C and formula text, or "".
+    inverse : str
+        A function g of as many arguments with f(..., g(..., x)) = x wherever g has a value, or "".
+    total : bool
+        Whether it has a value for all real arguments.
+    exact : tuple of (float, float)
+        Arguments at which a function of one argument is a number that books print, and that number.
     """
 
     name: str
@@ -104,6 +110,9 @@ class Function(NamedTuple):
     library: str = ""
     orders: int = 0
     infix: str = ""
+    inverse: str = ""
+    total: bool = False
+    exact: tuple[tuple[float, float], ...] = ()
 
     @property
     def is_comparison(self) -> bool:

@@ -11,6 +11,7 @@ from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
 from .functions import FUNCTIONS, Function, Interval, Partial, Slope, scalar_constant
+from .known import EXACT, INVERSES, TOTAL
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
 
@@ -46,6 +47,7 @@ def next_order(n: Node) -> Node:
 
 def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
     """Add a row: :class:`~symdiff.graph.scalars.functions.Function` has the columns."""
+    rest |= {"inverse": INVERSES.get(name, ""), "total": name in TOTAL, "exact": EXACT.get(name, ())}
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
     FUNCTIONS[name] = made = Function(name, partials, domain, **rest)

@@ -12,6 +12,7 @@ Files
     steps_and_logarithms   logarithms and exponentials of each other, steps and their complements
     decided                choices and what they are decided by
     determinants           inverses, determinants, transposes
+    of_the_table           functions of their inverses and exact values, from the table of functions
     roots_of_positive      roots and powers of what is known to be positive
 Add
     one line to a page; ``tests/test_equations.py`` compares both sides in many digits without a line written for it

@@ -33,7 +33,7 @@ from ...graph.deltas.einsum import einsum
 from ...graph.primitives import NOTHING_KNOWN
 from ...graph.sizes import show
 from ...printing.from_entries import present
-from ...simplify import join_cosines, simplify, stabilize
+from ...simplify import join_cosines, prepare, simplify
 from .differentials import write
 
 __all__ = ["Derivation", "Line", "cut", "derive"]
@@ -129,7 +129,7 @@ class _Deriving:
     def __init__(self, formula: Node, wrt: Sequence[Node], parts: Sequence[tuple[Node, Node]]) -> None:
         self.formula, self.wrt = formula, tuple(wrt)
         self.rewrites: list[str] = []
-        (self.root,) = join_cosines(stabilize([formula], self.rewrites), self.rewrites)
+        (self.root,) = join_cosines(prepare([formula], self.rewrites), self.rewrites)
         self.of: dict[Node, Node] = {}
         self.df = self.leaf(formula)
         self.lines: list[Line] = [Line("part", leaf, part, _PART, collected=False) for leaf, part in parts]
