@@ -197,11 +197,12 @@ def voigt(n: Any, x: Any, sigma: Any, gamma: Any) -> Any:
 
 def owens_t(h: Any, a: Any) -> Any:
     """Owen (1956), 2.1, by a series in a**2 within 1 and by 2.3 beyond; odd in a and even in h."""
+    h = abs(h)
     if a < 0:
         return -owens_t(h, -a)
     if a > 1:
         one, other = ncdf(h), ncdf(a * h)
-        return (one + other) / 2 - one * other - owens_t(a * h, 1 / a) - (mpmath.mpf(1) / 2 if h < 0 else 0)
+        return (one + other) / 2 - one * other - owens_t(a * h, 1 / a)
     half, power = h * h / 2, a
     term = share = mpmath.exp(-half)
     total, j = mpmath.mpf(0), 0

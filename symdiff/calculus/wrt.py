@@ -24,6 +24,7 @@ from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_
 from .linear import LINEAR
 from .modes import pushforward
 from .recursive.spectra.projectors import in_projectors
+from .selections import mean_of_sides, selections_that_meet, without_sides
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
@@ -158,11 +159,13 @@ class Cut:
         self._check_nested(bases)
         self.back = {s: b for b, s in stand_in.items()}
         (cut,) = substitute([node], stand_in) if stand_in else [node]
+        cut = without_sides(cut)
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
         (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
         self.node, self.signs = named_signs(smooth_directions(stable, _elementwise_slope))
+        self.meeting = selections_that_meet(self.node, [view.base for view in views])
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -180,7 +183,8 @@ class Cut:
         self, results: Sequence[Node], known: Known | None = None, views: Sequence[InputPart] = ()
     ) -> list[Node]:
         """Simplify results, project those by ``views``, and put the sub-formulas back."""
-        found = simplify(paired_signs(results, self.signs), known=known)
+        found = mean_of_sides(results, self.meeting, self.signs)
+        found = simplify(paired_signs(results, self.signs) if found is None else found, known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
         return _put_back(found, self.back)

@@ -9,22 +9,38 @@ sides.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from ..graph import Node, broadcast_to, constant, contract, delta, elementwise, matrix, normalize, number, reduce
+from ..graph import (
+    Node,
+    axes_of,
+    broadcast_to,
+    concatenate,
+    constant,
+    contract,
+    delta,
+    elementwise,
+    matrix,
+    normalize,
+    number,
+    reduce,
+    reshape,
+)
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
-from ..graph.scalars.arithmetic import factors_of, peel, terms_of
-from ..graph.scalars.functions import scalar_constant
+from ..graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of
+from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from .facts import (
+    bounds_of,
     factors_along,
     is_definite,
     is_diagonal,
     is_lower,
     is_orthogonal,
-    is_positive,
     is_skew,
     is_surely_positive,
     is_upper,
+    sign_of,
     transposed,
 )
 from .rewriter import make, rule, spread, stabilize
@@ -32,9 +48,109 @@ from .rewriter import make, rule, spread, stabilize
 # ---------------------------------------------------------------------------- positive numbers
 
 
-@rule("abs", "abs(s), s positive", "s", "stability")
-def _abs_of_positive(node: Node) -> Node | None:
-    return node.args[0] if is_positive(node.args[0]) else None
+@rule("abs", "abs(s), abs(s x), s never negative, abs(x sin(x))", "s, s abs(x), abs(x) abs(sin(x))", "stability")
+def _abs_of_known_sign(node: Node) -> Node | None:
+    (x,) = node.args
+    sign = sign_of(x)
+    if sign:
+        return x if sign > 0 else make("negative", x)
+    if peel(x).op not in PRODUCTS:
+        return None
+    _, parts, whole = factors_of(peel(x), _TERMS, look=peel)
+    signs = [sign_of(base) for base, _ in parts]
+    if not whole or not any(signs):
+        return _sizes_of_factors(node, parts) if whole and len(parts) > 1 else None
+    result, rest = constant(1.0), constant(1.0)
+    for (base, n), own in zip(parts, signs, strict=True):
+        size = base if own > 0 else make("negative", base)
+        for _ in range(int(abs(n))):
+            if own:
+                result = make("multiply" if n > 0 else "divide", result, size)
+            else:
+                rest = make("multiply" if n > 0 else "divide", rest, base)
+    return spread(make("multiply", result, make("abs", rest)), node.shape)
+
+
+def _sizes_of_factors(node: Node, parts: Sequence[tuple[Node, float]]) -> Node | None:
+    """Write the size of a product of what vanishes together, x sin(x), as the product of sizes."""
+    from .cancelling.kinks import vanishes_with  # whose rules come later
+
+    bases = [base for base, _ in parts]
+    if not any(vanishes_with(b, a) for a in bases for b in bases if a is not b):
+        return None
+    result = constant(1.0)
+    for base, n in parts:
+        for _ in range(int(abs(n))):
+            result = make("multiply" if n > 0 else "divide", result, make("abs", base))
+    return spread(result, node.shape)
+
+
+@rule("maximum minimum", "max(a, b), a - b never negative", "a", "stability")
+def _larger_of_known(node: Node) -> Node | None:
+    """Take the one that is larger wherever both are numbers; nan stays where the other one is nan."""
+    first, second = node.args
+    below, above = bounds_of(first), bounds_of(second)
+    if below.low >= above.high:
+        sign = 1
+    elif below.high <= above.low:
+        sign = -1
+    else:
+        sign = 0 if number(first) is not None or number(second) is not None else sign_of(
+            elementwise("subtract", node.args)
+        )
+    if not sign:
+        return None
+    kept, gone = (first, second) if (sign > 0) is (node.op == "maximum") else (second, first)
+    if number(gone) is None:
+        kept = make("multiply", elementwise("unless_nan", (gone,)), kept)
+    return spread(kept, node.shape)
+
+
+@rule("max min", "max([a, b]), max([a, b, c]), a never less than b", "maximum(a, b), max([a, c])", "stability",
+      inside="concatenate named")
+def _extremum_of_few(node: Node) -> Node | None:
+    """Leave out elements that are never the largest, and write the larger of two numbers as that."""
+    inside = peel(node.args[0])
+    if node.shape != () or inside.ndim != 1 or not inside.is_concatenation or len(inside.args) > _TERMS:
+        return None
+    parts = [peel(part.args[0]) if part.is_reshape and part.args[0].shape == () else part for part in inside.args]
+    if any(part.shape not in ((), (1,)) for part in parts):
+        return None
+    parts = [reshape(part, ()) for part in parts]
+    op = "maximum" if node.op == "max" else "minimum"
+    kept: list[Node] = []
+    for part in parts:
+        for k, other in enumerate(kept):
+            one = _larger_of_known(elementwise(op, (other, part)))
+            if one is not None:
+                kept[k] = one
+                break
+        else:
+            kept.append(part)
+    if len(kept) > 2:
+        if len(kept) == len(parts):
+            return None
+        return reduce(node.op, concatenate([reshape(part, (1,)) for part in kept], 0), (0,))
+    return make(op, *kept) if len(kept) == 2 else kept[0]
+
+
+#: Functions that are even in some argument.
+_EVEN = [name for name, row in FUNCTIONS.items() if "even" in row.parity]
+
+
+@rule(" ".join(_EVEN), "f(abs(x)), f even", "f(x)", "stability", inside="abs named")
+def _even_of_size(node: Node) -> Node | None:
+    parity = FUNCTIONS[node.op].parity
+    sizes = [peel(arg) if own == "even" else arg for arg, own in zip(node.args, parity, strict=True)]
+    args = [x.args[0] if x.op == "abs" and own == "even" else arg
+            for x, arg, own in zip(sizes, node.args, parity, strict=True)]
+    return None if args == list(node.args) else elementwise(node.op, tuple(args))
+
+
+@rule("norm", "norm(abs(x))", "norm(x)", "stability", inside="abs named")
+def _norm_of_sizes(node: Node) -> Node | None:
+    x = peel(node.args[0])
+    return reduce("norm", x.args[0], axes_of(node, x)) if x.op == "abs" else None
 
 
 #: Logarithms, and how each is computed of a number.

@@ -11,21 +11,26 @@ neither. Orthogonality is no property of a linear space, so a formula that was r
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, reduce
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
-from ..graph import REAL, Labels, Node
+from ..graph import REAL, Labels, Node, constant, elementwise
 from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
-from ..graph.scalars.arithmetic import SUMS, terms_of
-from ..graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
+from ..graph.scalars.functions import FUNCTIONS, Bounds, scalar_constant
 
 __all__ = [
     "are_transposes",
+    "bounds_of",
     "factors_along",
+    "has_sign_of_argument",
     "hides_nan",
     "is_definite",
     "is_diagonal",
@@ -38,6 +43,7 @@ __all__ = [
     "is_symmetric",
     "is_upper",
     "lacks",
+    "sign_of",
     "transposed",
 ]
 
@@ -341,11 +347,6 @@ def is_definite(node: Node, depth: int = _DEPTH) -> bool:
     return turned is not None and is_definite(turned, depth - 1)
 
 
-_ABOVE = frozenset(("exp", "cosh", "sech", "sigmoid", "softplus", "softmax"))
-_MOVED = frozenset(("slice", "gather", "reshape", "concatenate", "named", "max", "min", "prod", "stop_gradient"))
-_KEPT = frozenset(("add", "multiply", "divide", "sqrt", "hypot", "log1p", "expm1", "cumsum", "norm", "minimum"))
-
-
 def is_positive(node: Node, depth: int = _DEPTH) -> bool:
     """Tell whether every element is above 0, or was rounded to 0.
 
@@ -357,28 +358,304 @@ def is_positive(node: Node, depth: int = _DEPTH) -> bool:
     >>> is_positive(s / (1 + s * s)), is_positive(s - 1), is_positive(x * x)
     (True, False, False)
     """
+    return _above(bounds_of(node, depth))
+
+
+def sign_of(node: Node, depth: int = _DEPTH) -> int:
+    """Return 1 where no element is below 0, -1 where none is above 0, and 0 where that is not known.
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> x, y = input("x"), input("y")
+    >>> sign_of(x * x + y * y), sign_of(elementwise("cos", (x,)) - 1), sign_of(elementwise("exp", (x,)) - 1 - x)
+    (1, -1, 1)
+    """
+    found = bounds_of(node, depth)
+    return 1 if found.low >= 0.0 else -1 if found.high <= 0.0 else 0
+
+
+def has_sign_of_argument(node: Node) -> bool:
+    """Tell whether a function of the table has the sign of its argument: it increases, and is 0 at 0."""
+    row = FUNCTIONS.get(node.op)
+    return row is not None and row.monotone == ("increasing",) and row.at_zero is not None and row.at_zero[0] == 0.0
+
+
+# ---------------------------------------------------------------------------- what numbers lie between
+
+_EVERYTHING = Bounds()
+_ZERO = Bounds(0.0, 0.0, True, True)
+#: Operations whose elements are elements of their arguments, and those whose elements are these or 0.
+_MOVED = frozenset(("slice", "gather", "reshape", "concatenate", "named", "max", "min", "sort", "cummax", "cummin",
+                    "take", "stop_gradient", "triangle", "pad"))  # fmt: skip
+_PADDED = frozenset(("triangle", "pad"))
+#: Operations on arrays by what their elements lie between, whatever those of their arguments are.
+_OF_ARRAYS = {"norm": "[0, inf)", "softmax": "(0, 1)", "log_softmax": "(-inf, 0]", "unit": "[-1, 1]",
+              "delta": "[0, 1]", "onehot": "[0, 1]", "size": "[0, inf)"}  # fmt: skip
+_ARRAY_BOUNDS = {op: Bounds.read(text) for op, text in _OF_ARRAYS.items()}
+
+
+def bounds_of(node: Node, depth: int = _DEPTH) -> Bounds:
+    """Return what the elements of a node lie between, wherever they are numbers.
+
+    Functions of the table have the columns range, monotone and curvature for this; products of equal factors are
+    squares, and a function that is convex lies above its tangent at 0.
+
+    Parameters
+    ----------
+    node : Node
+    depth : int
+        How many operations down to look.
+    """
+    if node.dtype is not REAL:
+        return _EVERYTHING
     op = node.op
     if node.is_input:
-        return node.assumptions.positive
+        return Bounds(0.0) if node.assumptions.positive else _EVERYTHING
     if node.is_constant:
-        return node.dtype is REAL and bool((node.value > 0).all())
-    if op in _ABOVE:
-        return True
-    if depth == 0:
-        return False
-    if node.is_choice:
-        return all(is_positive(arg, depth - 1) for arg in node.args[1:])
-    if op == "maximum":
-        return any(arg.shape == node.shape and is_positive(arg, depth - 1) for arg in node.args)
-    if node.is_power:
-        return is_positive(node.args[0], depth - 1)
-    if op == "det":
-        return is_definite(node.args[0], depth - 1)
+        return _of_numbers(node.value)
+    if depth <= 0:
+        return _by_table(node)
+    if op in SUMS:
+        return _of_sum(node, depth)
+    if op in ("multiply", "divide"):
+        return _of_factors(node, depth)
     if node.is_contraction:
-        if _is_diagonal_of(node) and is_definite(node.args[0], depth - 1):
-            return True
-        return all(is_positive(arg, depth - 1) for arg in node.args)
-    return op in _MOVED | _KEPT and all(is_positive(arg, depth - 1) for arg in node.args)
+        return _of_contraction(node, depth)
+    if node.is_power:
+        return _of_power(node, depth)
+    if op in FUNCTIONS:
+        return _of_function(node, depth)
+    if op in _MOVED:
+        found = [bounds_of(arg, depth - 1) for arg in node.args[:1] if op == "take"] or [
+            bounds_of(arg, depth - 1) for arg in node.args
+        ]
+        return reduce(_either, found + [_ZERO] * (op in _PADDED))
+    if op == "arrange":
+        return bounds_of(node.args[0], depth - 1)
+    if op in ("prod", "cumprod", "cumsum"):
+        low = bounds_of(node.args[0], depth - 1)
+        return Bounds(0.0, has_low=not _above(low)) if low.low >= 0.0 else _EVERYTHING
+    if op == "det":
+        return Bounds(0.0) if is_definite(node.args[0], depth - 1) else _EVERYTHING
+    if op == "norm" and _above(bounds_of(node.args[0], depth - 1)):
+        return Bounds(0.0)
+    return _ARRAY_BOUNDS.get(op, _EVERYTHING)
+
+
+def _above(found: Bounds) -> bool:
+    return found.low > 0.0 or (found.low == 0.0 and not found.has_low)
+
+
+def _by_table(node: Node) -> Bounds:
+    row = FUNCTIONS.get(node.op)
+    return _ARRAY_BOUNDS.get(node.op, _EVERYTHING) if row is None else row.range
+
+
+def _of_numbers(values: np.ndarray[Any, Any]) -> Bounds:
+    if not values.size or np.isnan(values).any():
+        return _EVERYTHING
+    return Bounds(float(values.min()), float(values.max()), True, True)
+
+
+def _either(a: Bounds, b: Bounds) -> Bounds:
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    ends = [(one.low == low and one.has_low, one.high == high and one.has_high) for one in (a, b)]
+    return Bounds(low, high, ends[0][0] or ends[1][0], ends[0][1] or ends[1][1])
+
+
+def _both(a: Bounds, b: Bounds) -> Bounds:
+    """Return the bounds of what lies between both."""
+    low, high = max(a.low, b.low), min(a.high, b.high)
+    return Bounds(
+        low, high, all(one.has_low for one in (a, b) if one.low == low),
+        all(one.has_high for one in (a, b) if one.high == high),
+    )  # fmt: skip
+
+
+def _plus(a: Bounds, b: Bounds) -> Bounds:
+    return Bounds(a.low + b.low, a.high + b.high, a.has_low and b.has_low, a.has_high and b.has_high)
+
+
+def _times(a: Bounds, c: float) -> Bounds:
+    if c < 0:
+        return Bounds(c * a.high, c * a.low, a.has_high, a.has_low)
+    return Bounds(c * a.low, c * a.high, a.has_low, a.has_high) if c else _ZERO
+
+
+def _product(a: Bounds, b: Bounds) -> Bounds:
+    """Return the bounds of a product by the signs of its factors, and of shares by their sizes."""
+    for one, other in ((a, b), (b, a)):
+        if one.high <= 0.0 and one.low < 0.0:
+            return _times(_product(_times(one, -1.0), other), -1.0)
+    if a.low < 0.0 or b.low < 0.0:
+        size = max(abs(a.low), abs(a.high)) * max(abs(b.low), abs(b.high))
+        return Bounds(-size, size, True, True) if size < math.inf else _EVERYTHING
+    high = a.high * b.high if a.high and b.high else 0.0
+    return Bounds(a.low * b.low, high, not (_above(a) and _above(b)) or a.low * b.low > 0.0, high < math.inf)
+
+
+def _of_sum(node: Node, depth: int) -> Bounds:
+    terms, whole = terms_of(node, _FACTORS, multiple=_multiple)
+    if not whole:
+        return _EVERYTHING
+    total = _ZERO
+    rest: dict[Node, float] = {}
+    for c, term in terms:
+        rest[term] = rest.get(term, 0.0) + c
+    for term in [*rest]:
+        above = _above_tangent(term, rest)
+        if above is not None:
+            total = _plus(total, above)
+    for term, c in rest.items():
+        total = _plus(total, _times(bounds_of(term, depth - 1), c))
+    return total
+
+
+def _multiple(node: Node) -> tuple[float, Node] | None:
+    """Return c and x for a node that is c times x of the same shape."""
+    if node.is_multiplication:
+        for c, x in (node.args, node.args[::-1]):
+            value = scalar_constant(c)
+            if value is not None and math.isfinite(value) and x.shape == node.shape:
+                return value, x
+    return None
+
+
+def _above_tangent(term: Node, rest: dict[Node, float]) -> Bounds | None:
+    """Take c f(u) - c f'(0) u out of a sum, for a convex f and c > 0 or the other way round: it is at least c f(0)."""
+    row = FUNCTIONS.get(term.op)
+    if row is None or row.at_zero is None or row.arity != 1 or term not in rest:
+        return None
+    (u,), (value, slope), c = term.args, row.at_zero, rest[term]
+    side = {"convex": 1.0, "concave": -1.0}.get(row.curvature, 0.0) * c
+    times, (inner, base) = 1.0, (1.0, u)
+    if base not in rest and (found := _multiple(u)) is not None:
+        inner, base = found
+    if not side or not slope or rest.get(base) != -times * c * slope * inner:
+        return None
+    del rest[term], rest[base]
+    return Bounds(c * value, math.inf, True) if side > 0 else Bounds(-math.inf, c * value, False, True)
+
+
+def _of_factors(node: Node, depth: int) -> Bounds:
+    sign, parts, whole = factors_of(node, _FACTORS)
+    if not whole:
+        return _EVERYTHING
+    powers: dict[Node, float] = {}
+    for base, n in parts:
+        powers[base] = powers.get(base, 0.0) + n
+    found = Bounds(1.0, 1.0, True, True)
+    for base, n in powers.items():
+        found = _product(found, _power_of(bounds_of(base, depth - 1), n))
+    return _times(found, float(sign))
+
+
+def _of_power(node: Node, depth: int) -> Bounds:
+    n = scalar_constant(node.args[1])
+    base = bounds_of(node.args[0], depth - 1)
+    if n is None:
+        return Bounds(0.0) if _above(base) else _EVERYTHING
+    return _power_of(base, n)
+
+
+def _power_of(base: Bounds, n: float) -> Bounds:
+    """Return the bounds of a power by a number; where the power is none the value is no number."""
+    if math.isnan(n):
+        return _EVERYTHING
+    if n < 0.0:
+        found = _power_of(base, -n)
+        if found.low < 0.0:
+            return _times(_power_of(_times(base, -1.0), n), -1.0) if found.high <= 0.0 and n % 2 else _EVERYTHING
+        low = 1.0 / found.high if found.high and found.high < math.inf else 0.0
+        high = 1.0 / found.low if found.low else math.inf
+        return Bounds(low, high, low > 0.0, high < math.inf)
+    if n % 2 == 1.0 and base.low < 0.0:
+        if base.high <= 0.0:
+            return _times(_power_of(_times(base, -1.0), n), -1.0)
+        return Bounds(_raised(base.low, n), _raised(base.high, n), base.has_low, base.has_high)
+    if base.low < 0.0:  # an even power, or one that is no number below 0
+        size = max(-base.low, base.high) if n % 2 == 0.0 else base.high
+        return Bounds(0.0, _raised(max(size, 0.0), n), base.high >= 0.0 or n == 0.0 or not base.has_high, True)
+    return Bounds(_raised(base.low, n), _raised(base.high, n), base.has_low, base.has_high)
+
+
+def _raised(x: float, n: float) -> float:
+    try:
+        return float(x**n)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def _of_contraction(node: Node, depth: int) -> Bounds:
+    if _is_diagonal_of(node) and is_definite(node.args[0], depth - 1):
+        return Bounds(0.0)
+    labels, out, _ = node.payload
+    pairs = Counter(zip(node.args, labels, strict=True))
+    if _is_quadratic(node, depth):
+        return Bounds(0.0, has_low=True)
+    found = Bounds(1.0, 1.0, True, True)
+    for (arg, own), times in pairs.items():
+        whole = bounds_of(arg, depth - 1) if times % 2 or len({*own}) == len(own) else _EVERYTHING
+        found = _product(found, _power_of(whole, float(times)))
+    if {label for own in labels for label in own} <= {*out}:
+        return found
+    if found.low >= 0.0:  # a sum of them
+        return Bounds(0.0, has_low=not _above(found))
+    return Bounds(high=0.0, has_high=True) if found.high <= 0.0 else _EVERYTHING
+
+
+def _is_quadratic(node: Node, depth: int) -> bool:
+    """Tell whether a contraction is x A x for a definite matrix A."""
+    labels, out, _ = node.payload
+    if len(node.args) != 3 or out:
+        return False
+    for i, (arg, own) in enumerate(zip(node.args, labels, strict=True)):
+        (a, x), (b, y) = [(node.args[k], labels[k]) for k in range(3) if k != i]
+        if len(own) == 2 and a is b and {*x, *y} == {*own} and len(x) == len(y) == 1 and x != y:
+            return is_definite(arg, depth - 1)
+    return False
+
+
+def _of_function(node: Node, depth: int) -> Bounds:
+    row, args = FUNCTIONS[node.op], node.args
+    if node.is_choice:
+        return _either(*(bounds_of(arg, depth - 1) for arg in args[1:]))
+    if node.op in ("maximum", "minimum"):
+        a, b = (bounds_of(arg, depth - 1) for arg in args)
+        most = max if node.op == "maximum" else min
+        low, high = most(a.low, b.low), most(a.high, b.high)
+        has_low = all(one.has_low for one in (a, b) if one.low == low)
+        return Bounds(low, high, has_low if node.op == "maximum" else a.has_low or b.has_low, True)
+    if node.op == "mod":
+        return Bounds(0.0, has_low=True) if bounds_of(args[1], depth - 1).low >= 0.0 else row.range
+    if node.op == "hypot" and any(_above(bounds_of(arg, depth - 1)) for arg in args):
+        return Bounds(0.0)
+    if node.op == "exp_share":
+        return Bounds(0.0) if all(bounds_of(arg, depth - 1).low >= 0.0 for arg in args[:2]) else row.range
+    if row.arity != 1 or not row.monotone[0]:
+        return row.range
+    return _both(row.range, _between_ends(node.op, row.monotone[0], bounds_of(args[0], depth - 1)))
+
+
+def _between_ends(name: str, way: str, inside: Bounds) -> Bounds:
+    """Return the bounds of a monotone function by its values at the ends of its argument's."""
+    ends = [_value_at(name, end) if math.isfinite(end) else math.nan for end in inside[:2]]
+    has = [one and way != "not decreasing" for one in inside[2:]] if way != "not decreasing" else [True, True]
+    if way == "decreasing":
+        ends, has = ends[::-1], has[::-1]
+    low = -math.inf if math.isnan(ends[0]) else ends[0]
+    high = math.inf if math.isnan(ends[1]) else ends[1]
+    return Bounds(low, high, has[0], has[1])
+
+
+@lru_cache(maxsize=1024)
+def _value_at(name: str, x: float) -> float:
+    from ..graph.reference.interpret import evaluate  # not needed by most programs
+    from ..ground.budget import uncounted
+
+    with uncounted(), np.errstate(all="ignore"):
+        return float(evaluate([elementwise(name, (constant(x),))], {})[0])
 
 
 #: Operations on arrays that have a value wherever their arguments have one.

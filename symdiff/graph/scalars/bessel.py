@@ -54,8 +54,10 @@ def _kv(v: Node, x: Node) -> Node:
 
 
 # Bessel functions; by the order no derivative is offered  DLMF 10.6.1, 10.29.1
-unary("j0", lambda x, f: -j1(x), ANY, numpy="special.j0", source="10.6.3", library="j0")
-unary("j1", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="special.j1", source="10.6.1", library="j1")
+unary("j0", lambda x, f: -j1(x), ANY, numpy="special.j0", source="10.6.3", library="j0",
+      range="[-0.5, 1]", parity="even", at_zero=(1.0, 0.0))
+unary("j1", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="special.j1", source="10.6.1", library="j1",
+      range="[-0.6, 0.6]", parity="odd", at_zero=(0.0, 0.5))
 unary("y0", lambda x, f: -y1(x), NEAR, numpy="special.y0", source="10.6.3", library="y0", singular=True)
 unary("y1", lambda x, f: 0.5 * (y0(x) - yv(2.0, x)), NEAR, numpy="special.y1", source="10.6.1", library="y1",
       singular=True)
@@ -63,12 +65,14 @@ row("jv", (ABSENT, lambda v, x, f: 0.5 * (jv(v - 1.0, x) - jv(v + 1.0, x))), (OR
     sympy="besselj", source="10.6.1", library="jv", singular=True)
 row("yv", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.yv",
     sympy="bessely", source="10.6.1", library="yv", singular=True)
-unary("i0", lambda x, f: i1(x), ANY, numpy="special.i0", source="10.29.3", library="i0", singular=True)
+unary("i0", lambda x, f: i1(x), ANY, numpy="special.i0", source="10.29.3", library="i0", singular=True,
+      range="[1, inf)", parity="even", curvature="convex", at_zero=(1.0, 0.0))
 unary("i1", lambda x, f: 0.5 * (i0(x) + iv(2.0, x)), ANY, numpy="special.i1", source="10.29.1", library="i1",
-      singular=True)
-unary("k0", lambda x, f: -k1(x), NEAR, numpy="special.k0", source="10.29.3", library="k0", singular=True)
+      singular=True, parity="odd", monotone="increasing", at_zero=(0.0, 0.5))
+unary("k0", lambda x, f: -k1(x), NEAR, numpy="special.k0", source="10.29.3", library="k0", singular=True,
+      range="(0, inf)", monotone="decreasing", curvature="convex")
 unary("k1", lambda x, f: -0.5 * (k0(x) + kv(2.0, x)), NEAR, numpy="special.k1", source="10.29.1", library="k1",
-      singular=True)
+      singular=True, range="(0, inf)", monotone="decreasing", curvature="convex")
 row("iv", (ABSENT, lambda v, x, f: 0.5 * (iv(v - 1.0, x) + iv(v + 1.0, x))), (ORDERS, NEAR), numpy="",
     sympy="besseli", source="10.29.1", expansion=_iv, singular=True)
 row("iv_far", (ABSENT, lambda v, x, f: 0.5 * (iv(v - 1.0, x) + iv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.iv",
@@ -81,17 +85,17 @@ row("kv", (ABSENT, lambda v, x, f: -0.5 * (kv(v - 1.0, x) + kv(v + 1.0, x))), (O
 row("i_moment", (NONE, lambda n, x, f: -(sign(x) * _moment(order_of(n) + 1.0, x))), ((1.0, 1.0), (0.1, 3.0)),
     numpy="i_moment", source="10.32.1", special="sd_i_moment", orders=10)
 unary("i0e", lambda x, f: -(sign(x) * _moment(1.0, x)), (0.1, 3.0), numpy="special.i0e", source="10.32.1",
-      library="i0e")
+      library="i0e", range="(0, 1]", parity="even")
 unary("i1e", lambda x, f: _moment(2.0, x) - _moment(1.0, x), (0.1, 3.0), numpy="special.i1e", source="10.32.1",
-      library="i1e")
+      library="i1e", range="[-1, 1]", parity="odd", at_zero=(0.0, 0.5))
 
 # (cosh t - 1)^n cosh(v t) exp(-x (cosh t - 1)) over t > 0, DLMF 10.32.9: k0e(x) - k1e(x) cancels far out
 row("k_moment", (NONE, ABSENT, lambda n, v, x, f: -_k_moment(order_of(n) + 1.0, v, x)), ((1.0, 1.0), ORDERS, NEAR),
     numpy="k_moment", source="10.32.9", special="sd_k_moment", orders=10, singular=True)
 unary("k0e", lambda x, f: -_k_moment(1.0, constant(0.0), x), NEAR, numpy="special.k0e", source="10.32.9",
-      library="k0e", singular=True)
+      library="k0e", singular=True, range="(0, inf)", monotone="decreasing")
 unary("k1e", lambda x, f: -_k_moment(1.0, constant(1.0), x), NEAR, numpy="special.k1e", source="10.32.9",
-      library="k1e", singular=True)
+      library="k1e", singular=True, range="(0, inf)", monotone="decreasing")
 row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), numpy="special.kve", source="10.32.9",
     library="kve", singular=True)
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .. import Node, as_node, constant, number
+from .. import Node, as_node, constant, elementwise, number
 from ..dump import record_text
 from .functions import apply, compare, where
 
@@ -39,8 +39,8 @@ def copysign(x: Node, y: Node) -> Node:
 
 
 def heaviside(x: Node, h: Node) -> Node:
-    """Return 0 below 0, 1 above it, and ``h`` at 0; written so that a nan stays one."""
-    return where(compare("equal", x, 0.0), h, 0.5 * (apply("sign", x) + 1.0))
+    """Return 0 below 0, 1 above it, and ``h`` at 0; written as the slope of maximum(x, 0) is, and nan stays nan."""
+    return where(compare("less", x, 0.0), 0.0, where(compare("equal", x, 0.0), h, elementwise("unless_nan", (x,))))
 
 
 def fmod(x: Node, y: Node) -> Node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from enum import Enum
 from functools import cache
-from math import isnan, nan
+from math import inf, isnan, nan, pi
 from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ArgumentError, DtypeError, NotDifferentiableError
@@ -33,8 +33,38 @@ Slope: TypeAlias = Callable[..., Node | None]
 Interval: TypeAlias = tuple[float, float]
 
 
+class Bounds(NamedTuple):
+    """What numbers lie between, and whether an end may be one of them.
+
+    Examples
+    --------
+    >>> Bounds.read("(0, 1]")
+    Bounds(low=0.0, high=1.0, has_low=False, has_high=True)
+    """
+
+    low: float = -inf
+    high: float = inf
+    has_low: bool = False
+    has_high: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Bounds:
+        """Read an interval as it is written in books; "" is all numbers."""
+        if not text:
+            return cls()
+        low, high = [_ENDS[end] if end in _ENDS else float(end) for end in text[1:-1].split(", ")]
+        return cls(low, high, text[0] == "[", text[-1] == "]")
+
+
+#: Ends of intervals that are no decimal numbers.
+_ENDS = {"pi": pi, "pi/2": 0.5 * pi, "-pi": -pi, "-pi/2": -0.5 * pi}
+
+
 class Function(NamedTuple):
     """One scalar function.
+
+    The last eight columns are facts of the function wherever it has a real value. Signs follow from them
+    (:mod:`symdiff.simplify.facts`), and "" or None says that nothing is known.
 
     Parameters
     ----------
@@ -87,7 +117,18 @@ class Function(NamedTuple):
     total : bool
         Whether it has a value for all real arguments.
     exact : tuple of (float, float)
-        Arguments at which a function of one argument is a number that books print, and that number.
+        Arguments other than 0 at which a function of one argument is a number that books print, and that number.
+    range : Bounds
+        What its values lie between: "(0, inf)" of exp, "[-1, 1]" of sin. The bounds need not be the least.
+    parity : tuple of str
+        One an argument: "even" where f(-x) = f(x), "odd" where f(-x) = -f(x), or "".
+    monotone : tuple of str
+        One an argument: "increasing", "decreasing", "not decreasing" of steps, or "".
+    curvature : {"convex", "concave", ""}
+        Whether it lies above or below all its tangents, in all its arguments together.
+    at_zero : tuple of float, optional
+        The value and the slope at 0 of a function of one argument. With the curvature they say that exp(x) - 1 - x
+        is not negative, and of an increasing function with the value 0 that it has the sign of its argument.
     """
 
     name: str
@@ -113,6 +154,11 @@ class Function(NamedTuple):
     inverse: str = ""
     total: bool = False
     exact: tuple[tuple[float, float], ...] = ()
+    range: Bounds = Bounds()
+    parity: tuple[str, ...] = ()
+    monotone: tuple[str, ...] = ()
+    curvature: str = ""
+    at_zero: tuple[float, float] | None = None
 
     @property
     def is_comparison(self) -> bool:

@@ -168,9 +168,10 @@ def _own(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interva
 
 # Incomplete gamma functions, and derivatives of them by a
 row("gammainc", (lambda a, x, f: named("gammainc_by_a")(a, x), lambda a, x, f: _gamma_density(a, x)),
-    (POSITIVE, POSITIVE), numpy="special.gammainc", source="8.8.13", library="gammainc", singular=True)
+    (POSITIVE, POSITIVE), numpy="special.gammainc", source="8.8.13", library="gammainc", singular=True, range="[0, 1]")
 row("gammaincc", (lambda a, x, f: -named("gammainc_by_a")(a, x), lambda a, x, f: -_gamma_density(a, x)),
-    (POSITIVE, POSITIVE), numpy="special.gammaincc", source="8.8.14", library="gammaincc", singular=True)
+    (POSITIVE, POSITIVE), numpy="special.gammaincc", source="8.8.14", library="gammaincc", singular=True,
+    range="[0, 1]")
 # x^(a - 1 - n) exp(-x) / gamma(a)
 row("gamma_density", (NONE, lambda n, a, x, f: f * (log(x) - digamma(a)), _gamma_density_by_x),
     ((0.0, 0.0), POSITIVE, POSITIVE), numpy="", source="8.8.13", expansion=_gamma_density_computed,
@@ -191,7 +192,7 @@ for _name in ("log_gammainc", "log_gammaincc"):
 # The incomplete beta function in the same way
 row("betainc", (lambda a, b, x, f: named("betainc_by_a")(a, b, x), lambda a, b, x, f: named("betainc_by_b")(a, b, x),
                 lambda a, b, x, f: _beta_density(a, b, x)), INNER,
-    numpy="special.betainc", source="8.17.1", library="betainc", singular=True)
+    numpy="special.betainc", source="8.17.1", library="betainc", singular=True, range="[0, 1]")
 # x^(a - 1) (1 - x)^(b - 1) / beta(a, b)
 row("beta_density", (
     lambda a, b, x, f: f * _beta_exponent(a, b, x)("a"), lambda a, b, x, f: f * _beta_exponent(a, b, x)("b"),
@@ -223,15 +224,16 @@ def _turned(name: str, by: str) -> Slope:
 
 # inverses by the last argument, whose slopes are those of the functions turned around
 row("gammaincinv", (_turned("log_gammainc", "a"), lambda a, y, f: 1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
-    numpy="special.gammaincinv", source="8.8.13", library="gammaincinv", singular=True)
+    numpy="special.gammaincinv", source="8.8.13", library="gammaincinv", singular=True, range="[0, inf)")
 row("gammainccinv", (_turned("log_gammaincc", "a"), lambda a, y, f: -1.0 / _gamma_density(a, f)),
-    (POSITIVE, (0.1, 0.9)), numpy="special.gammainccinv", source="8.8.14", library="gammainccinv", singular=True)
+    (POSITIVE, (0.1, 0.9)), numpy="special.gammainccinv", source="8.8.14", library="gammainccinv", singular=True,
+    range="[0, inf)")
 row("betaincinv", (_turned("log_betainc", "a"), _turned("log_betainc", "b"),
                    lambda a, b, y, f: 1.0 / _beta_density(a, b, f)), INNER,
-    numpy="special.betaincinv", source="8.17.1", library="betaincinv", singular=True)
+    numpy="special.betaincinv", source="8.17.1", library="betaincinv", singular=True, range="[0, 1]")
 # Student's distribution of df degrees of freedom, and its inverse
 row("stdtr", (lambda df, x, f: named("stdtr_by_df")(df, x), lambda df, x, f: _t_density(df, x)), (POSITIVE, ANY),
-    numpy="stdtr", source="8.17.1", special="sd_stdtr")
+    numpy="stdtr", source="8.17.1", special="sd_stdtr", range="[0, 1]")
 row("stdtr_by_df", (ABSENT, lambda df, x, f: _t_density(df, x) * _t_exponent(df, x)), (POSITIVE, ANY),
     numpy="stdtr_by_df", source="8.17.4", special="sd_stdtr_by_df")
 row("log_stdtr", (lambda df, x, f: named("log_stdtr_by_df")(df, x), lambda df, x, f: named("log_stdtr_by_x")(df, x)),

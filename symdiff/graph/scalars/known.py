@@ -1,7 +1,7 @@
 """Facts of the table of scalar functions: inverse functions, exact values, and which have a value everywhere.
 
-They are columns of the rows (``inverse``, ``exact`` and ``total``), and stand here side by side, as a book's table has
-them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function, one that is added later too.
+They are columns of the rows (``inverse``, ``exact`` and ``total``) beside those of signs, and stand here side by
+side, as a book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function, one that is added later too.
 """
 
 from __future__ import annotations
@@ -26,17 +26,8 @@ TOTAL = frozenset((
     "subtract", "tanh", "where",
 ))
 
-#: Arguments at which a function is a number that books print, and that number.
+#: Arguments other than 0 at which a function is a number that books print, and that number.
 EXACT = {
-    **dict.fromkeys(
-        ("sin", "tan", "sinh", "tanh", "arcsin", "arctan", "arcsinh", "arctanh", "expm1", "log1p", "erf", "erfinv",
-         "dawsn", "si", "fresnels", "fresnelc", "lambertw", "log_cosh", "cbrt", "sqrt", "abs", "soft_sign", "entr"),
-        ((0.0, 0.0),),
-    ),
-    **dict.fromkeys(
-        ("exp", "exp2", "cos", "cosh", "sech", "erfc", "erfcx", "sinc", "lorentzian", "j0", "i0", "i0e"), ((0.0, 1.0),)
-    ),
-    **dict.fromkeys(("sigmoid", "ndtr"), ((0.0, 0.5),)),
     "log": ((1.0, 0.0), (math.e, 1.0)),
     "log2": ((1.0, 0.0), (2.0, 1.0)),
     "log10": ((1.0, 0.0), (10.0, 1.0)),

@@ -10,7 +10,7 @@ from ..._kernels.system.unique import assign_alike
 from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
-from .functions import FUNCTIONS, Function, Interval, Partial, Slope, scalar_constant
+from .functions import FUNCTIONS, Bounds, Function, Interval, Partial, Slope, scalar_constant
 from .known import EXACT, INVERSES, TOTAL
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
@@ -46,10 +46,17 @@ def next_order(n: Node) -> Node:
 
 
 def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval, ...], **rest: Any) -> None:
-    """Add a row: :class:`~symdiff.graph.scalars.functions.Function` has the columns."""
+    """Add a row: :class:`~symdiff.graph.scalars.functions.Function` has the columns.
+
+    A range is written as an interval; a parity or monotony that is not one an argument is that by each of them.
+    """
     rest |= {"inverse": INVERSES.get(name, ""), "total": name in TOTAL, "exact": EXACT.get(name, ())}
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
+    rest["range"] = Bounds.read(rest.get("range", ""))
+    for column in ("parity", "monotone"):
+        fact = rest.get(column, "")
+        rest[column] = (fact,) * len(partials) if isinstance(fact, str) else fact
     FUNCTIONS[name] = made = Function(name, partials, domain, **rest)
     if name not in BY_ARGUMENTS:
         assign_alike(name)

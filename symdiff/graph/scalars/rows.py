@@ -195,92 +195,118 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 
 # Arithmetic                                              DLMF 1.4(iii)
 _row("add", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(1.0)), (ANY, ANY), source="1.4.8",
-     rule="linearity", infix="+")
+     rule="linearity", infix="+", monotone="increasing")
 _row("subtract", (lambda x, y, f: constant(1.0), lambda x, y, f: constant(-1.0)), (ANY, ANY), source="1.4.8",
-     rule="linearity", infix="-")
-_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule", infix="*")
+     rule="linearity", infix="-", monotone=("increasing", "decreasing"))
+_row("multiply", (lambda x, y, f: y, lambda x, y, f: x), (ANY, ANY), source="1.4.9", rule="product rule", infix="*",
+     parity="odd")
 _row("divide", (lambda x, y, f: 1.0 / y, lambda x, y, f: -f / y), (ANY, POSITIVE), source="1.4.10", singular=True,
-     rule="quotient rule", infix="/")
+     rule="quotient rule", infix="/", parity="odd")
 _row("power", (_power_base, _power_exponent), (POSITIVE, ANY), sympy="Pow", source="4.4.4", vector="pow",
      supports=(_not_both_zero, None), singular=True, rule="power rule")
 _row("power_log", (NONE, _power_log_base, lambda n, x, y, f: _power_log(_order(n) + 1.0, x, y)),
      ((1.0, 1.0), POSITIVE, ANY), numpy="power_log", source="4.4.4", expansion=_power_times_log,
      written=lambda n, x, y: power(x, y) * (log(x) if _order(n) == 1 else power(log(x), n)), singular=True)
-_unary("negative", lambda x, f: constant(-1.0), source="1.4.8", rule="linearity")
-_unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4", instruction="sqrt", singular=True)
-_unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt", singular=True)
+_unary("negative", lambda x, f: constant(-1.0), source="1.4.8", rule="linearity",
+       parity="odd", monotone="decreasing", at_zero=(0.0, -1.0))
+_unary("sqrt", lambda x, f: 0.5 / f, POSITIVE, sympy="sqrt", source="4.4.4", instruction="sqrt", singular=True,
+       range="[0, inf)", monotone="increasing", curvature="concave")
+_unary("cbrt", lambda x, f: power(f, -2.0) / 3.0, POSITIVE, sympy="cbrt", source="4.4.4", vector="cbrt", singular=True,
+       parity="odd", monotone="increasing", at_zero=(0.0, math.inf))
 
 # Exponentials and logarithms
-_unary("exp", lambda x, f: f, sympy="exp", source="4.7.7", vector="exp", singular=True)
-_unary("exp2", lambda x, f: LN2 * f, source="4.7.10", vector="exp2", singular=True)
-_unary("expm1", lambda x, f: exp(x), source="4.7.7", vector="expm1", singular=True)
-_unary("log", lambda x, f: 1.0 / x, POSITIVE, sympy="log", source="4.7.1", vector="log", singular=True)
-_unary("log2", lambda x, f: 1.0 / (LN2 * x), POSITIVE, source="4.7.1", vector="log2", singular=True)
-_unary("log10", lambda x, f: 1.0 / (LN10 * x), POSITIVE, source="4.7.1", vector="log10", singular=True)
-_unary("log1p", lambda x, f: 1.0 / (1.0 + x), (-0.9, 4.0), source="4.7.1", vector="log1p", singular=True)
+_unary("exp", lambda x, f: f, sympy="exp", source="4.7.7", vector="exp", singular=True,
+       range="(0, inf)", monotone="increasing", curvature="convex", at_zero=(1.0, 1.0))
+_unary("exp2", lambda x, f: LN2 * f, source="4.7.10", vector="exp2", singular=True,
+       range="(0, inf)", monotone="increasing", curvature="convex", at_zero=(1.0, LN2))
+_unary("expm1", lambda x, f: exp(x), source="4.7.7", vector="expm1", singular=True,
+       range="(-1, inf)", monotone="increasing", curvature="convex", at_zero=(0.0, 1.0))
+_unary("log", lambda x, f: 1.0 / x, POSITIVE, sympy="log", source="4.7.1", vector="log", singular=True,
+       monotone="increasing", curvature="concave")
+_unary("log2", lambda x, f: 1.0 / (LN2 * x), POSITIVE, source="4.7.1", vector="log2", singular=True,
+       monotone="increasing", curvature="concave")
+_unary("log10", lambda x, f: 1.0 / (LN10 * x), POSITIVE, source="4.7.1", vector="log10", singular=True,
+       monotone="increasing", curvature="concave")
+_unary("log1p", lambda x, f: 1.0 / (1.0 + x), (-0.9, 4.0), source="4.7.1", vector="log1p", singular=True,
+       monotone="increasing", curvature="concave", at_zero=(0.0, 1.0))
 
 # Circular functions                                      DLMF 4.20, 4.24
-_unary("sin", lambda x, f: cos(x), sympy="sin", source="4.20.1", vector="sin")
-_unary("cos", lambda x, f: -sin(x), sympy="cos", source="4.20.2", vector="cos")
-_unary("tan", lambda x, f: 1.0 + f * f, (-1.4, 1.4), sympy="tan", source="4.20.3", vector="tan", singular=True)
+_unary("sin", lambda x, f: cos(x), sympy="sin", source="4.20.1", vector="sin",
+       range="[-1, 1]", parity="odd", at_zero=(0.0, 1.0))
+_unary("cos", lambda x, f: -sin(x), sympy="cos", source="4.20.2", vector="cos",
+       range="[-1, 1]", parity="even", at_zero=(1.0, 0.0))
+_unary("tan", lambda x, f: 1.0 + f * f, (-1.4, 1.4), sympy="tan", source="4.20.3", vector="tan", singular=True,
+       parity="odd", at_zero=(0.0, 1.0))
 _unary("arcsin", lambda x, f: 1.0 / sqrt(one_minus_square(x)), UNIT, sympy="asin", source="4.24.7", vector="asin",
-       singular=True)
+       singular=True, range="[-pi/2, pi/2]", parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
 _unary("arccos", lambda x, f: -1.0 / sqrt(one_minus_square(x)), UNIT, sympy="acos", source="4.24.8", vector="acos",
-       singular=True)
+       singular=True, range="[0, pi]", monotone="decreasing", at_zero=(0.5 * math.pi, -1.0))
 _unary("one_minus_square", lambda x, f: -2.0 * x, numpy="one_minus_square", source="1.4.9",
-       expansion=lambda x: (1.0 - x) * (1.0 + x), written=lambda x: (1.0 - x) * (1.0 + x))
-_unary("arctan", lambda x, f: _f("lorentzian")(x), sympy="atan", source="4.24.9", vector="atan")
+       expansion=lambda x: (1.0 - x) * (1.0 + x), written=lambda x: (1.0 - x) * (1.0 + x),
+       range="(-inf, 1]", parity="even", curvature="concave", at_zero=(1.0, 0.0))
+_unary("arctan", lambda x, f: _f("lorentzian")(x), sympy="atan", source="4.24.9", vector="atan",
+       range="(-pi/2, pi/2)", parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
 _unary("lorentzian", _lorentzian_slope, numpy="lorentzian", source="1.4.10",
-       expansion=lambda x: 1.0 / (1.0 + x * x), written=lambda x: 1.0 / (1.0 + power(x, 2.0)))
+       expansion=lambda x: 1.0 / (1.0 + x * x), written=lambda x: 1.0 / (1.0 + power(x, 2.0)),
+       range="(0, 1]", parity="even", at_zero=(1.0, 0.0))
 _row("arctan2", (lambda y, x, f: inversion_x(x, y), lambda y, x, f: -inversion_y(x, y)), (ANY, POSITIVE), sympy="atan2",
-     source="4.24.9", vector="atan2", singular=True)
+     source="4.24.9", vector="atan2", singular=True, range="[-pi, pi]")
 _row("hypot", (lambda x, y, f: direction_cos(x, y), lambda x, y, f: direction_sin(x, y)), (ANY, POSITIVE),
-     source="1.4.10", vector="hypot", singular=True)
+     source="1.4.10", vector="hypot", singular=True, range="[0, inf)", parity="even", curvature="convex")
 # x / r, y / r and x / r^2, y / r^2 for r = hypot(x, y): the derivatives of each are products of them
 _row("direction_cos",
      (lambda x, y, f: direction_sin(x, y) * inversion_y(x, y), lambda x, y, f: -(f * inversion_y(x, y))),
      (ANY, POSITIVE), numpy="direction_cos", source="1.4.10",
-     expansion=lambda x, y: _over_length(x, x, y), written=lambda x, y: x / hypot(x, y), singular=True)
+     expansion=lambda x, y: _over_length(x, x, y), written=lambda x, y: x / hypot(x, y), singular=True,
+     range="[-1, 1]", parity=("odd", "even"))
 _row("direction_sin",
      (lambda x, y, f: -(f * inversion_x(x, y)), lambda x, y, f: direction_cos(x, y) * inversion_x(x, y)),
      (ANY, POSITIVE), numpy="direction_sin", source="1.4.10",
-     expansion=lambda x, y: _over_length(y, x, y), written=lambda x, y: y / hypot(x, y), singular=True)
+     expansion=lambda x, y: _over_length(y, x, y), written=lambda x, y: y / hypot(x, y), singular=True,
+     range="[-1, 1]", parity=("even", "odd"))
 _row("inversion_x", (lambda x, y, f: inversion_y(x, y) * inversion_y(x, y) - f * f,
                      lambda x, y, f: -2.0 * (f * inversion_y(x, y))),
      (ANY, POSITIVE), numpy="inversion_x", source="1.4.10",
      expansion=lambda x, y: direction_cos(x, y) / hypot(x, y), written=lambda x, y: x / _sum_of_squares(x, y),
-     singular=True)
+     singular=True, parity=("odd", "even"))
 _row("inversion_y", (lambda x, y, f: -2.0 * (f * inversion_x(x, y)),
                      lambda x, y, f: inversion_x(x, y) * inversion_x(x, y) - f * f),
      (ANY, POSITIVE), numpy="inversion_y", source="1.4.10",
      expansion=lambda x, y: direction_sin(x, y) / hypot(x, y), written=lambda x, y: y / _sum_of_squares(x, y),
-     singular=True)
+     singular=True, parity=("even", "odd"))
 
 # Hyperbolic functions                                    DLMF 4.34, 4.38
-_unary("sinh", lambda x, f: cosh(x), sympy="sinh", source="4.34.1", vector="sinh", singular=True)
-_unary("cosh", lambda x, f: sinh(x), sympy="cosh", source="4.34.2", vector="cosh", singular=True)
-_unary("tanh", lambda x, f: power(_f("sech")(x), 2.0), sympy="tanh", source="4.34.3", vector="tanh")
+_unary("sinh", lambda x, f: cosh(x), sympy="sinh", source="4.34.1", vector="sinh", singular=True,
+       parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
+_unary("cosh", lambda x, f: sinh(x), sympy="cosh", source="4.34.2", vector="cosh", singular=True,
+       range="[1, inf)", parity="even", curvature="convex", at_zero=(1.0, 0.0))
+_unary("tanh", lambda x, f: power(_f("sech")(x), 2.0), sympy="tanh", source="4.34.3", vector="tanh",
+       range="(-1, 1)", parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
 # a row of its own: the derivative of cosh(x)**-2 meets 0 * inf beyond 710
 _unary("sech", lambda x, f: -(f * tanh(x)), sympy="sech", numpy="sech", source="4.34.5",
-       expansion=lambda x: 1.0 / cosh(x))
+       expansion=lambda x: 1.0 / cosh(x), range="(0, 1]", parity="even", at_zero=(1.0, 0.0))
 _unary("csch", lambda x, f: -(f / tanh(x)), (0.2, 3.0), numpy="", source="4.34.6", expansion=lambda x: 1.0 / sinh(x),
-       written=lambda x: 1.0 / sinh(x), singular=True)
-_unary("arcsinh", lambda x, f: 1.0 / hypot(1.0, x), sympy="asinh", source="4.38.9", vector="asinh")
+       written=lambda x: 1.0 / sinh(x), singular=True, parity="odd")
+_unary("arcsinh", lambda x, f: 1.0 / hypot(1.0, x), sympy="asinh", source="4.38.9", vector="asinh",
+       parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
 _unary("arccosh", lambda x, f: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)), (1.1, 4.0), sympy="acosh", source="4.38.10",
-       vector="acosh", singular=True)
+       vector="acosh", singular=True, range="[0, inf)", monotone="increasing", curvature="concave")
 _unary("arctanh", lambda x, f: 1.0 / one_minus_square(x), UNIT, sympy="atanh", source="4.38.11", vector="atanh",
-       singular=True)
+       singular=True, parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
 
 # Smooth steps and their logarithms                       DLMF 4.34, with x -> x/2
 _unary("sigmoid", lambda x, f: _f("sigmoid_slope")(x), numpy="special.expit", source="4.34.3",
-       expansion=lambda x: 1.0 / (1.0 + exp(-x)))
+       expansion=lambda x: 1.0 / (1.0 + exp(-x)), range="(0, 1)", monotone="increasing", at_zero=(0.5, 0.25))
 _unary("sigmoid_slope", lambda x, f: -(f * tanh(0.5 * x)), numpy="sigmoid_slope", source="4.34.5",
-       expansion=_sigmoid_slope, written=lambda x: sigmoid(x) * sigmoid(-x))
+       expansion=_sigmoid_slope, written=lambda x: sigmoid(x) * sigmoid(-x),
+       range="(0, 0.25]", parity="even", at_zero=(0.25, 0.0))
 _unary("log_sigmoid", lambda x, f: sigmoid(-x), numpy="special.log_expit", source="4.34.3",
-       expansion=lambda x: -_log1p_exp(-x))
-_unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp)
+       expansion=lambda x: -_log1p_exp(-x),
+       range="(-inf, 0)", monotone="increasing", curvature="concave", at_zero=(-LN2, 0.5))
+_unary("softplus", lambda x, f: sigmoid(x), numpy="softplus", source="4.7.1", expansion=_log1p_exp,
+       range="(0, inf)", monotone="increasing", curvature="convex", at_zero=(LN2, 0.5))
 _row("logaddexp", (lambda x, y, f: sigmoid(x - y), lambda x, y, f: sigmoid(y - x)), (ANY, ANY), source="4.7.1",
-     expansion=_logaddexp)
+     expansion=_logaddexp, monotone="increasing", curvature="convex")
 # 1 / (b + c exp(t)): times exp(t) it is the same of (c, b, -t), so that all its derivatives are products of two of them
 _row("exp_share", (lambda b, c, t, f: -(f * f), lambda b, c, t, f: -(f * _f("exp_share")(c, b, -t)),
                    lambda b, c, t, f: -(c * f * _f("exp_share")(c, b, -t))),
@@ -290,7 +316,8 @@ _row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t
                      lambda b, c, t, f: c * _f("exp_share")(c, b, -t)),
      (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.1", expansion=_log_exp_sum,
      written=lambda b, c, t: log(_exp_sum_as_written(b, c, t)), singular=True)
-_unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)))
+_unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)),
+       range="[0, inf)", parity="even", curvature="convex", at_zero=(0.0, 0.0))
 _row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: _f("part_of")(x, y)),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy, singular=True)
 # x / y, and 0 where both are; x = 0 alone is no exception, since its slope by x is 1/y there too
@@ -302,14 +329,15 @@ _row("xlog_sigmoid", (lambda a, x, f: elementwise("log_sigmoid", (x,)), lambda a
      (POSITIVE, ANY), numpy="", source="4.34.3", expansion=xlog_sigmoid,
      written=lambda a, x: elementwise("xlogy", (a, sigmoid(x))), singular=True)
 _unary("logit", lambda x, f: 1.0 / (x * (1.0 - x)), (0.05, 0.95), numpy="", source="4.7.1", expansion=logit,
-       singular=True)
+       singular=True, monotone="increasing")
 _unary("log1mexp", lambda x, f: _f("exp_share")(-1.0, 1.0, x), POSITIVE, numpy="", source="4.7.1",
-       expansion=log1mexp, singular=True)
-_unary("entr", lambda x, f: -log(x) - 1.0, POSITIVE, numpy="", source="4.7.1", expansion=entr, singular=True)
+       expansion=log1mexp, singular=True, range="(-inf, 0)", monotone="increasing", curvature="concave")
+_unary("entr", lambda x, f: -log(x) - 1.0, POSITIVE, numpy="", source="4.7.1", expansion=entr, singular=True,
+       range="(-inf, 1]", curvature="concave")
 _row("rel_entr", (lambda x, y, f: _f("log_ratio")(x, y) + 1.0, lambda x, y, f: -x / y), (POSITIVE, POSITIVE),
      numpy="", source="4.7.1", expansion=rel_entr, singular=True)
 _row("kl_div", (lambda x, y, f: _f("log_ratio")(x, y), lambda x, y, f: 1.0 - x / y), (POSITIVE, POSITIVE),
-     numpy="", source="4.7.1", expansion=kl_div, singular=True)
+     numpy="", source="4.7.1", expansion=kl_div, singular=True, range="[0, inf)")
 _row("log_ratio", (lambda x, y, f: 1.0 / x, lambda x, y, f: -1.0 / y), (POSITIVE, POSITIVE), numpy="", source="4.7.1",
      expansion=log_ratio, written=lambda x, y: log(x / y), singular=True)
 # what a product's rule would multiply and divide by again cancels in its logarithm
@@ -318,7 +346,7 @@ _row("log_product", (lambda x, y, f: 1.0 / x, lambda x, y, f: 1.0 / y), (POSITIV
 _row("log_quotient", (lambda x, y, f: 1.0 / x, lambda x, y, f: -1.0 / y), (POSITIVE, POSITIVE), numpy="",
      source="4.7.1", expansion=lambda x, y: log(x / y), written=lambda x, y: log(x / y), singular=True)
 _unary("sinc", lambda x, f: -math.pi * elementwise("spherical_jn", (constant(1.0), math.pi * x)), numpy="sinc",
-       source="10.49.3", expansion=_sinc)
+       source="10.49.3", expansion=_sinc, range="[-0.25, 1]", parity="even", at_zero=(1.0, 0.0))
 
 # Quotients that are 0 / 0 at 0, by the order of the derivative; an even one by x**2 as well
 def _by_order(name: str) -> tuple[Formula | Partial, ...]:
@@ -383,36 +411,39 @@ _unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_squar
        numpy="", source="4.34.2", expansion=lambda s: cosh(sqrt(s)), written=lambda s: cosh(_root(s)))
 
 # Pieces: the mean of the one-sided derivatives at a kink
-_unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1")
+_unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1",
+       range="[0, inf)", parity="even", curvature="convex")
 # Charbonnier et al., "Two deterministic half-quadratic regularization algorithms for computed imaging" (1994)
 _row("pseudo_huber_loss", (lambda delta, r, f: _f("pseudo_huber_slope")(delta, r),
                            lambda delta, r, f: _f("pseudo_huber_force")(delta, r)),
      (POSITIVE, ANY), numpy="", source="1.4.10", expansion=_pseudo_huber,
-     written=lambda delta, r: power(r, 2.0) / (1.0 + hypot(1.0, r / delta)))
+     written=lambda delta, r: power(r, 2.0) / (1.0 + hypot(1.0, r / delta)), parity=("", "even"))
 _row("pseudo_huber_force", (lambda delta, r, f: power(direction_cos(r, delta), 3.0),
                             lambda delta, r, f: power(direction_cos(delta, r), 3.0)),
      (POSITIVE, ANY), numpy="", source="1.4.10", expansion=lambda delta, r: delta * direction_cos(r, delta),
-     written=lambda delta, r: r / hypot(1.0, r / delta))
+     written=lambda delta, r: r / hypot(1.0, r / delta), parity=("", "odd"))
 _row("pseudo_huber_slope", (_pseudo_huber_curvature, lambda delta, r, f: power(direction_cos(r, delta), 3.0)),
      (POSITIVE, ANY), numpy="", source="1.4.10", expansion=_pseudo_huber_slope, written=_pseudo_huber_slope)
 # what a quotient's rule would subtract far out is not there in its square
 _unary("soft_sign", lambda x, f: 1.0 / power(1.0 + absolute(x), 2.0), numpy="", source="1.4.10",
-       expansion=lambda x: x / (1.0 + absolute(x)))
-_unary("sign", ZERO, sympy="sign", source="constant pieces", instruction="sd_sign")
-_unary("floor", ZERO, sympy="floor", source="constant pieces", instruction="floor")
-_unary("ceil", ZERO, sympy="ceiling", source="constant pieces", instruction="ceil")
-_unary("rint", ZERO, source="constant pieces", instruction="rint")
-_unary("trunc", ZERO, source="constant pieces", instruction="trunc")
+       expansion=lambda x: x / (1.0 + absolute(x)),
+       range="(-1, 1)", parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
+_unary("sign", ZERO, sympy="sign", source="constant pieces", instruction="sd_sign",
+       range="[-1, 1]", parity="odd", monotone="not decreasing")
+_unary("floor", ZERO, sympy="floor", source="constant pieces", instruction="floor", monotone="not decreasing")
+_unary("ceil", ZERO, sympy="ceiling", source="constant pieces", instruction="ceil", monotone="not decreasing")
+_unary("rint", ZERO, source="constant pieces", instruction="rint", parity="odd", monotone="not decreasing")
+_unary("trunc", ZERO, source="constant pieces", instruction="trunc", parity="odd", monotone="not decreasing")
 _row("mod", (lambda x, y, f: constant(1.0), lambda x, y, f: -_f("floor_divide")(x, y)), (ANY, POSITIVE), sympy="Mod",
      source="x - y floor(x/y)", singular=True)
 _row("floor_divide", (ZERO, ZERO), (ANY, POSITIVE), source="constant pieces", expansion=_floor_divide)
 _row("maximum", (_share, _second_share), (ANY, ANY), sympy="Max",
-     supports=(_not_less, _not_greater), source="kink: mean")
+     supports=(_not_less, _not_greater), source="kink: mean", monotone="not decreasing", curvature="convex")
 _row("minimum", (_share, _second_share), (ANY, ANY), sympy="Min",
-     supports=(_not_greater, _not_less), source="kink: mean")
+     supports=(_not_greater, _not_less), source="kink: mean", monotone="not decreasing", curvature="concave")
 _unary("unless_nan", ZERO, numpy="unless_nan", source="constant pieces",
        expansion=lambda x: where(compare("equal", x, x), 1.0, math.nan),
-       written=lambda x: broadcast_to(constant(1.0), x.shape))
+       written=lambda x: broadcast_to(constant(1.0), x.shape), range="[1, 1]")
 _row("where", (ZERO, lambda c, x, y, f: constant(1.0), lambda c, x, y, f: constant(1.0)), (ANY, ANY, ANY),
      supports=(None, lambda c, x, y, f: c, lambda c, x, y, f: elementwise("logical_not", (c,), BOOL)),
      source="the branch taken", rule="piece by piece")
@@ -426,4 +457,4 @@ for _name, _sympy in (("logical_and", "And"), ("logical_or", "Or"), ("logical_xo
          **({"expansion": lambda a, b: elementwise("not_equal", (to_real(a), to_real(b)), BOOL)}
             if _name == "logical_xor" else {}))
 _unary("logical_not", ZERO, sympy="Not", takes=BOOL, gives=BOOL, source="constant pieces")
-_unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces")
+_unary("to_real", ZERO, takes=BOOL, numpy="to_real", source="constant pieces", range="[0, 1]")

@@ -174,38 +174,41 @@ def _lambert_slope(x: Node, f: Node) -> Node:
 
 # Error functions                                         DLMF 7
 unary("erf", lambda x, f: TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erf", sympy="erf", source="7.2.1",
-      vector="erf")
+      vector="erf", range="(-1, 1)", parity="odd", monotone="increasing", at_zero=(0.0, TWO_OVER_ROOT_PI))
 unary("erfc", lambda x, f: -TWO_OVER_ROOT_PI * exp(-(x * x)), numpy="special.erfc", sympy="erfc", source="7.2.2",
-      vector="erfc")
+      vector="erfc", range="(0, 2)", monotone="decreasing", at_zero=(1.0, -TWO_OVER_ROOT_PI))
 unary("erfcx", lambda x, f: -2.0 * elementwise("ierfcx", (constant(1.0), x)), numpy="special.erfcx", source="7.18.9",
-      special="sd_erfcx", singular=True)
+      special="sd_erfcx", singular=True,
+      range="(0, inf)", monotone="decreasing", curvature="convex", at_zero=(1.0, -TWO_OVER_ROOT_PI))
 # exp(x^2) i^n erfc(x), a row of its own: 2 x erfcx(x) - 2 / sqrt(pi) cancels far out
 row("ierfcx", (NONE, _ierfcx_slope), ((1.0, 1.0), ANY), numpy="ierfcx", source="7.18.9", special="sd_ierfcx", orders=30,
-    written=_ierfcx_written, singular=True)
+    written=_ierfcx_written, singular=True, range="(0, inf)")
 unary("erfinv", lambda x, f: (0.5 * ROOT_PI) * exp(f * f), UNIT, numpy="special.erfinv", sympy="erfinv",
-      source="7.17.1", library="erfinv", singular=True)
+      source="7.17.1", library="erfinv", singular=True,
+      parity="odd", monotone="increasing", at_zero=(0.0, 0.5 * ROOT_PI))
 unary("erfcinv", lambda x, f: (-0.5 * ROOT_PI) * exp(f * f), (0.1, 1.9), numpy="special.erfcinv",
-      sympy="erfcinv", source="7.17.1", library="erfcinv", singular=True)
+      sympy="erfcinv", source="7.17.1", library="erfcinv", singular=True, monotone="decreasing")
 # Dawson's integral, and its derivatives, which are differences of it
 unary("dawsn", lambda x, f: elementwise("dawsn_derivative", (constant(1.0), x)), numpy="special.dawsn", source="7.10.3",
-      library="dawsn")
+      library="dawsn", range="[-0.55, 0.55]", parity="odd", at_zero=(0.0, 1.0))
 row("dawsn_derivative", (NONE, lambda n, x, f: _next_order("dawsn_derivative", n, x)), ((1.0, 1.0), ANY), numpy="",
     source="7.10.3", expansion=_dawson_computed, written=_dawson_written, orders=10)
 
 # The standard normal distribution, by erfc               DLMF 7.1.2
 unary("ndtr", lambda x, f: (1.0 / ROOT_TWO_PI) * exp(-0.5 * (x * x)), numpy="special.ndtr", source="7.2.2",
-      expansion=_ndtr)
+      expansion=_ndtr, range="(0, 1)", monotone="increasing", at_zero=(0.5, 1.0 / ROOT_TWO_PI))
 unary("log_ndtr", lambda x, f: elementwise("log_ndtr_derivative", (constant(1.0), x)), numpy="special.log_ndtr",
-      source="7.2.2", expansion=_log_ndtr)
+      source="7.2.2", expansion=_log_ndtr, range="(-inf, 0)", monotone="increasing", curvature="concave")
 # in both tails x plus the slope cancels, by which the slope is multiplied when it is differentiated
 row("log_ndtr_derivative", (NONE, lambda n, x, f: _next_order("log_ndtr_derivative", n, x)), ((1.0, 1.0), ANY),
     numpy="log_ndtr_derivative", source="7.18.9", special="sd_log_ndtr_derivative", orders=10)
 unary("ndtri", lambda x, f: ROOT_TWO_PI * exp(0.5 * (f * f)), (0.05, 0.95), numpy="special.ndtri", source="7.17.1",
-      library="ndtri", singular=True)
+      library="ndtri", singular=True, monotone="increasing")
 # Owen, Tables for computing bivariate normal probabilities (1956), 2.2 and 2.4
 row("owens_t", (lambda h, a, f: (-0.5 / ROOT_TWO_PI) * exp(-0.5 * (h * h)) * named("erf")(ROOT_HALF * (a * h)),
                 lambda h, a, f: (0.5 / math.pi) * exp(-0.5 * (h * h) * (1.0 + a * a)) / (1.0 + a * a)),
-    (ANY, (-0.8, 0.8)), numpy="special.owens_t", source="7.8", library="owens_t")
+    (ANY, (-0.8, 0.8)), numpy="special.owens_t", source="7.8", library="owens_t",
+    range="[-0.25, 0.25]", parity=("even", "odd"))
 
 # Gamma and beta functions                                DLMF 5
 unary("gamma", lambda x, f: f * digamma(x), POSITIVE, numpy="special.gamma", sympy="gamma", source="5.2.2",
@@ -247,7 +250,7 @@ row("wofz_imag", (NONE, lambda n, x, y, f: elementwise("wofz_imag", (next_order(
 # The density of a normal number of deviation sigma > 0 plus a Cauchy number of width gamma >= 0, DLMF 7.19.1, and its
 # derivatives by x: that by sigma is a multiple of one of them, and no difference
 row("voigt_profile", _voigt_profile_slopes(), (ANY, POSITIVE, POSITIVE), numpy="", source="7.19.1",
-    expansion=lambda x, s, g: _voigt("real", constant(0.0), x, s, g))
+    expansion=lambda x, s, g: _voigt("real", constant(0.0), x, s, g), range="(0, inf)")
 for _part, _other, _sign in (("real", "imag", -1.0), ("imag", "real", 1.0)):
     row(f"voigt_{_part}", _voigt_slopes(_part, _other, _sign), ((0.0, 0.0), ANY, POSITIVE, POSITIVE), numpy="",
         source="7.19.1", expansion=partial(_voigt, _part), orders=10)
@@ -257,15 +260,17 @@ unary("exp1", lambda x, f: -exp(-x) / x, POSITIVE, numpy="special.exp1", source=
 unary("expi", lambda x, f: exp(x) / x, (0.5, 4.0), numpy="special.expi", source="6.2.5", library="expi", singular=True)
 row("expn", (NONE, _expn_slope), ((2.0, 2.0), POSITIVE), numpy="special.expn", source="8.19.13", library="expn",
     orders=100, singular=True)
-unary("spence", _spence_slope, POSITIVE, numpy="special.spence", source="25.12.2", library="spence", singular=True)
+unary("spence", _spence_slope, POSITIVE, numpy="special.spence", source="25.12.2", library="spence", singular=True,
+      monotone="decreasing")
 
 # Complete elliptic integrals of the parameter m, or 1 - m     DLMF 19.2.8, 19.5.1
 unary("ellipk", lambda x, f: _elliptic("ellipk_derivative", 1.0, 1.0 - x), PARAMETER, numpy="special.ellipk",
-      sympy="elliptic_k", source="19.5.1", library="ellipk", singular=True)
+      sympy="elliptic_k", source="19.5.1", library="ellipk", singular=True,
+      range="(0, inf)", monotone="increasing", curvature="convex")
 unary("ellipkm1", lambda x, f: -_elliptic("ellipk_derivative", 1.0, x), COMPLEMENT, numpy="special.ellipkm1",
-      source="19.5.1", library="ellipkm1", singular=True)
+      source="19.5.1", library="ellipkm1", singular=True, range="(0, inf)", monotone="decreasing")
 unary("ellipe", lambda x, f: _elliptic("ellipe_derivative", 1.0, 1.0 - x), PARAMETER, numpy="special.ellipe",
-      sympy="elliptic_e", source="19.5.2", library="ellipe", singular=True)
+      sympy="elliptic_e", source="19.5.2", library="ellipe", singular=True, range="[1, inf)", monotone="decreasing")
 # the derivative of order n by m, as a function of 1 - m
 row("ellipk_derivative", (NONE, lambda n, p, f: _next_elliptic("ellipk_derivative", n, p)), ((1.0, 1.0), COMPLEMENT),
     numpy="ellipk_derivative", source="19.5.1", special="sd_ellipk_derivative", orders=10, singular=True)
@@ -274,14 +279,15 @@ row("ellipe_derivative", (NONE, lambda n, p, f: _next_elliptic("ellipe_derivativ
 
 # Sine, cosine and Fresnel integrals                      DLMF 6.2, 7.2
 unary("si", lambda x, f: elementwise("spherical_jn", (constant(0.0), x)), ANY, numpy="si", sympy="Si", source="6.2.9",
-      special="sd_si")
+      special="sd_si", range="[-2, 2]", parity="odd", at_zero=(0.0, 1.0))
 unary("ci", lambda x, f: cos(x) / x, POSITIVE, numpy="ci", sympy="Ci", source="6.2.11", special="sd_ci", singular=True)
 unary("fresnels", lambda x, f: sin((0.5 * math.pi) * (x * x)), ANY, numpy="fresnels", sympy="fresnels", source="7.2.8",
-      special="sd_fresnels")
+      special="sd_fresnels", range="[-1, 1]", parity="odd", at_zero=(0.0, 0.0))
 unary("fresnelc", lambda x, f: cos((0.5 * math.pi) * (x * x)), ANY, numpy="fresnelc", sympy="fresnelc", source="7.2.7",
-      special="sd_fresnelc")
+      special="sd_fresnelc", range="[-1, 1]", parity="odd", at_zero=(0.0, 1.0))
 
 # Lambert's W, the inverse of w exp(w), on its two real branches   DLMF 4.13.4
-unary("lambertw", _lambert_slope, (-0.3, 4.0), numpy="lambertw", source="4.13.4", special="sd_lambertw", singular=True)
+unary("lambertw", _lambert_slope, (-0.3, 4.0), numpy="lambertw", source="4.13.4", special="sd_lambertw", singular=True,
+      range="[-1, inf)", monotone="increasing", at_zero=(0.0, 1.0))
 unary("lambertwm1", _lambert_slope, (-0.35, -0.05), numpy="lambertwm1", source="4.13.4", special="sd_lambertwm1",
-      singular=True)
+      singular=True, range="(-inf, -1]", monotone="decreasing")

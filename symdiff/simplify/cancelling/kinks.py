@@ -33,11 +33,12 @@ from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
 from ...graph.traversal import dependents
+from ..facts import has_sign_of_argument
 from ..rewriter import spread
 from ..stability.lengths import joined_operands, squares_of
 from .ties import Tie, by_ties, on_a_side, tie_of, ties_in
 
-__all__ = ["named_signs", "paired_signs", "smooth_directions"]
+__all__ = ["named_signs", "paired_signs", "smooth_directions", "vanishes_with", "zero_of"]
 
 #: Most factors of a product that are searched, and how deep a factor is looked for below sums and choices.
 _FACTORS, _DEPTH = 12, 12
@@ -69,7 +70,7 @@ def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     """
     if not node.below & (ABSOLUTE | CHOICE):
         return node, {}
-    sizes = {_zero_of(part.args[0])[1] for part in postorder([node]) if part.op == "abs"}
+    sizes = {zero_of(part.args[0])[1] for part in postorder([node]) if part.op == "abs"}
     (plain,) = _by_zeros([node], sizes) if sizes else [node]
     signs = [part for part in postorder([plain]) if part.op == "sign" and part.args[0] in sizes] if sizes else []
     signs += ties_in([plain])
@@ -80,11 +81,7 @@ def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     return named, {stand: sign for sign, stand in new.items()}
 
 
-#: Functions that have the sign of their argument everywhere.
-_SIGNED = frozenset(("tanh", "sinh", "arctan", "arcsinh", "expm1", "erf", "cbrt"))
-
-
-def _zero_of(node: Node) -> tuple[float, Node]:
+def zero_of(node: Node) -> tuple[float, Node]:
     """Return (s, x) with sign(node) = s sign(x), for the simplest x: of multiples, odd powers, tanh(x) and its kind."""
     side, x = 1.0, peel(node)
     while True:
@@ -92,7 +89,7 @@ def _zero_of(node: Node) -> tuple[float, Node]:
         scale, inner = without_numbers(x)
         if x.is_subtraction and x.args[0].is_constant and not x.args[1].is_constant:
             return -side, elementwise("subtract", x.args[::-1])
-        if x.op in _SIGNED or (exponent is not None and exponent > 0 and exponent % 2 == 1):
+        if has_sign_of_argument(x) or (exponent is not None and exponent > 0 and exponent % 2 == 1):
             inner = x.args[0]
         elif inner is x or not 0.0 < abs(scale) < math.inf:
             return side, x
@@ -106,7 +103,7 @@ def _by_zeros(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
     new: dict[Node, Node] = {}
     for part in postorder(roots):
         if part.op == "sign":
-            side, x = _zero_of(part.args[0])
+            side, x = zero_of(part.args[0])
             if x in known and x is not part.args[0]:
                 sign = elementwise("sign", (x,))
                 new[part] = sign if side > 0 else elementwise("negative", (sign,))
@@ -383,6 +380,23 @@ def _over_length(c: Node, length: Node, slope: Callable[[Node, Node], Node | Non
     r = reshape(length, c.shape) if c.shape != length.shape else length
     at_zero = elementwise("equal", (r, constant(0.0)), BOOL)
     return where(at_zero, rising, c / where(at_zero, 1.0, r))
+
+
+def vanishes_with(c: Node, x: Node) -> bool:
+    """Tell whether an elementwise formula of x is 0 wherever x is.
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> x = input("x")
+    >>> vanishes_with(elementwise("sin", (x,)), x), vanishes_with(elementwise("cos", (x,)), x)
+    (True, False)
+    """
+    if x.is_constant or c.shape != x.shape or x not in postorder([c]):
+        return False
+    r = placeholder(("length",), x.shape)
+    (plain,) = substitute([c], {x: r})
+    return _vanishes(plain, r)
 
 
 def _vanishes(c: Node, r: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Equations that follow from the table of scalar functions: functions of their inverses, and exact values.
+"""Equations that follow from the table of scalar functions: inverses, parity and exact values.
 
 ``tan(arctan(x))`` is x wherever it has a value, and has one everywhere. ``sin(arcsin(x))`` has none beyond 1, where x
 has one: in its place x is only differentiated.
@@ -6,8 +6,13 @@ has one: in its place x is only differentiated.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ...graph.scalars.arithmetic import ARITHMETIC
 from ...graph.scalars.functions import FUNCTIONS, Function
 from ..equations import Identity
+
+_LETTERS = "xyzw"
 
 
 def _of_inverse(row: Function) -> Identity:
@@ -17,11 +22,27 @@ def _of_inverse(row: Function) -> Identity:
     return Identity(f"{row.name}({parameters}{inner.name}({parameters}x)) -> x", kind, source=inner.source)
 
 
-PAGE = (
-    *[_of_inverse(row) for row in FUNCTIONS.values() if row.inverse],
-    *[
-        Identity(f"{row.name}({argument!r}) -> {value!r}", "algebra", source=row.source)
-        for row in FUNCTIONS.values()
-        for argument, value in row.exact
-    ],
+def _of_parity(row: Function) -> Iterator[Identity]:
+    for place, parity in enumerate(row.parity):
+        if parity:
+            letters = list(_LETTERS[: row.arity])
+            plain = f"{row.name}({', '.join(letters)})"
+            letters[place] = f"-{letters[place]}"
+            sign = "-" if parity == "odd" else ""
+            yield Identity(f"{row.name}({', '.join(letters)}) -> {sign}{plain}", "algebra", source=row.source)
+
+
+def _of_values(row: Function) -> Iterator[Identity]:
+    known = [(0.0, row.at_zero[0])] if row.at_zero else []
+    for argument, value in (*known, *row.exact):
+        if not (4.0 * value).is_integer():
+            continue  # no number that books print
+        yield Identity(f"{row.name}({argument:.17g}) -> {value:.17g}", "algebra", source=row.source)
+
+
+PAGE = tuple(
+    identity
+    for row in FUNCTIONS.values()
+    if row.name not in ARITHMETIC
+    for identity in (*([_of_inverse(row)] if row.inverse else []), *_of_parity(row), *_of_values(row))
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
 from ...graph.scalars.arithmetic import peel, product_of, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import is_number, rule, spread
+from ..rewriter import is_number, make, rule, spread
 
 #: Most terms of a sum, and nested contractions, that are searched.
 _TERMS, _NESTED = 8, 4
@@ -124,7 +124,7 @@ def _of_one(squares: Sequence[tuple[float, float, Node | None]]) -> Node | None:
     (x,) = bases if len(bases) == 1 else (None,)
     if x is None or x.is_constant or not all(sign * c > 0.0 for sign, c, _ in squares) or not math.isfinite(total):
         return None
-    size = elementwise("abs", (x,))
+    size = make("abs", x)
     return size if total == 1.0 else elementwise("multiply", (constant(math.sqrt(total)), size))
 
 

@@ -1,0 +1,119 @@
+"""The facts in the table of scalar functions, each at random and extreme points against mpmath, and what follows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import mpmath as mp
+import pytest
+from exact import SCALARS
+
+from symdiff.graph.scalars.functions import FUNCTIONS, Bounds
+
+#: Inverses that mpmath finds by search.
+SLOW = {"gammaincinv", "gammainccinv", "betaincinv"}
+#: Integrals that mpmath finds by quadrature, which is not exact far out.
+NEAR = {"owens_t", "gammainc", "gammaincc", "voigt_profile"}
+#: Functions of numbers about which something is said.
+STATED = [
+    name
+    for name, row in FUNCTIONS.items()
+    if name not in SLOW
+    and (row.range != Bounds() or any(row.parity) or any(row.monotone) or row.curvature or row.at_zero)
+]
+EXTREME = [1e-300, 1e-30, 1e-8, 1e-3, 0.5, 1.0, math.pi, 30.0, 250.0]
+STEPS = {"unless_nan": lambda x: mp.mpf(1), "to_real": lambda x: mp.mpf(bool(x))}
+
+
+def value(name: str, *args: Any) -> Any:
+    """Return a function's value in many digits; None where it has no finite real one."""
+    try:
+        found = STEPS.get(name, SCALARS.get(name))(*map(mp.mpf, args))
+    except (ValueError, ZeroDivisionError, OverflowError, mp.libmp.NoConvergence, RecursionError):
+        return None
+    if isinstance(found, mp.mpc):
+        found = found.real if abs(found.imag) < mp.mpf(10) ** -30 * (1 + abs(found.real)) else mp.nan
+    found = mp.mpf(found)
+    return found if mp.isfinite(found) else None
+
+
+def points(name: str, rng: random.Random) -> list[tuple[float, ...]]:
+    """Draw arguments: random ones in each domain and beside it, and extreme ones where the domain is wide."""
+    row = FUNCTIONS[name]
+    most = 300.0 if row.vector or not (row.library or row.special) else 4.0
+    drawn = []
+    for _ in range(10):
+        drawn.append(tuple(rng.uniform(*domain) for domain in row.domain))
+    for _ in range(0 if name in NEAR else 6):
+        drawn.append(
+            tuple(
+                low
+                if row.orders and low == high
+                else rng.choice([s for s in (-1, 1) if s * (high if s > 0 else low) > 0]) * rng.choice([x for x in EXTREME if x <= most])
+                for low, high in row.domain
+            )
+        )
+    return drawn
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_facts(name: str) -> None:
+    row, rng = FUNCTIONS[name], random.Random(name)
+    with mp.workdps(40):
+        at = [(args, f) for args in points(name, rng) if (f := value(name, *args)) is not None]
+        assert len(at) >= 6
+        for args, f in at:
+            low, high = row.range.low, row.range.high
+            # an end is a double, that of arccos is rounded down
+            assert f > low or near(f, low, 1e-16) and (row.range.has_low or rounded(f, low)), (args, f)
+            assert f < high or near(f, high, 1e-16) and (row.range.has_high or rounded(f, high)), (args, f)
+            for i, parity in enumerate(row.parity):
+                turned = value(name, *(-x if k == i else x for k, x in enumerate(args)))
+                if parity and turned is not None:
+                    assert near(turned, f if parity == "even" else -f), (parity, i, args)
+            for i, way in enumerate(row.monotone):
+                check_monotone(name, i, way, args, f, rng)
+        check_curvature(name, at)
+        if row.at_zero is not None:
+            assert near(value(name, 0.0), mp.mpf(row.at_zero[0]), 1e-15)
+            step = mp.mpf(10) ** -20
+            slope = (value(name, step) - value(name, -step)) / (2 * step)
+            assert near(slope, mp.mpf(row.at_zero[1]), 1e-15) if math.isfinite(row.at_zero[1]) else slope > 1e10
+
+
+def rounded(f: Any, end: float) -> bool:
+    """Tell whether a value is not told from an end in the digits that are computed."""
+    return math.isfinite(end) and abs(f - mp.mpf(end)) <= mp.mpf(10) ** -35 * (1 + abs(end))
+
+
+def near(a: Any, b: Any, tolerance: float = 1e-30) -> bool:
+    return abs(a - b) <= tolerance * (1 + abs(b))
+
+
+def check_monotone(name: str, i: int, way: str, args: tuple[float, ...], f: Any, rng: random.Random) -> None:
+    other = value(name, *(x + abs(x) * rng.uniform(0.01, 0.5) + 1e-12 if k == i else x for k, x in enumerate(args)))
+    if not way or other is None:
+        return
+    change = other - f if way != "decreasing" else f - other
+    least = -mp.mpf(10) ** -35 * (1 + abs(f))
+    assert change >= least, (way, i, args)
+    if way != "not decreasing" and all(abs(x) < 5 for x in args):
+        assert change > 0, (way, i, args)
+
+
+def check_curvature(name: str, at: list[tuple[tuple[float, ...], Any]]) -> None:
+    side = {"convex": 1, "concave": -1}.get(FUNCTIONS[name].curvature, 0)
+    for (a, f), (b, g) in itertools.pairwise(at) if side else ():
+        between = value(name, *((mp.mpf(x) + mp.mpf(y)) / 2 for x, y in zip(a, b, strict=True)))
+        if between is not None:
+            assert side * ((f + g) / 2 - between) >= -mp.mpf(10) ** -30 * (1 + abs(f) + abs(g)), (a, b)
+
+
+def test_what_is_stated_of_most() -> None:
+    # a row without facts is one of which nothing of the kind holds, not one that was forgotten
+    assert len(STATED) > 80
+    elementary = ["exp", "log", "sin", "cosh", "tanh", "sqrt", "abs", "erf", "sigmoid", "arctan", "hypot", "maximum"]
+    assert set(elementary) <= set(STATED)
