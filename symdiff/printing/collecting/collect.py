@@ -49,6 +49,9 @@ from .products import (
 
 #: Formulas of more nodes are shown as they are.
 _LARGEST = 2_000
+#: Terms that sums among factors are multiplied out to, at most, for each node and besides: a chain of sums that each stand in the
+#: next would be written out whole in every link.
+_EXPANSIONS, _FREE_EXPANSIONS = 4, 1_000
 #: Further passes over a sum that has changed.
 _ROUNDS = 3
 
@@ -85,6 +88,7 @@ class _Collector:
         #: How many factors are written for each.
         self.lengths: dict[Node, int] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
+        self.expansions = _FREE_EXPANSIONS + _EXPANSIONS * len(order)
         #: Sums that only stand in one sum, and products that only stand in one product.
         self.inner = {node for node in order[:-1] if node.op in SUMS or node.op in PRODUCTS}
         for user in order:
@@ -344,6 +348,10 @@ class _Collector:
         for term in terms:
             inside = next((base for base, n in term.over.items() if n == 1 and base in self.sums), None)
             if inside is None or (alone and (term.under or len(term.over) > 1 or abs(term.number) != 1.0)):
+                result.append(term)
+                continue
+            self.expansions -= len(self.sums[inside])
+            if self.expansions < 0:
                 result.append(term)
                 continue
             others = term.copy()

@@ -152,14 +152,20 @@ def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
 
 def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
     """Cancel each term with its negative; None unless all factors of such a term stand in a term that is left."""
-    left = list(terms)
+    left = dict(enumerate(terms))
+    places: dict[object, list[int]] = {}
+    for place, term in left.items():
+        places.setdefault((term.number, term.key()), []).append(place)
     gone: set[Node] = set()
-    for term in terms:
-        other = next((each for each in left if each.number == -term.number and each.key() == term.key()), None)
-        if other is not None and any(each is term for each in left):
-            left = [each for each in left if each is not term and each is not other]
+    for place, term in enumerate(terms):
+        others = places.get((-term.number, term.key()))
+        if others and term.number and place in left:
+            del left[place], left[others.pop(0)]
+            places[term.number, term.key()].remove(place)
             gone |= {base for base in (*term.over, *term.under) if not number(base)}
-    return left if left and gone <= {base for each in left for base in (*each.over, *each.under)} else None
+    if not left or not gone:
+        return list(terms) if left else None
+    return list(left.values()) if gone <= {b for each in left.values() for b in (*each.over, *each.under)} else None
 
 
 def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
