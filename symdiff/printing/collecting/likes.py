@@ -53,11 +53,27 @@ def _without_numbers(term: CollectedProduct) -> tuple[Fraction, CollectedProduct
 
 
 def regrouped(
-    terms: list[CollectedProduct], sums: Mapping[Node, Sequence[CollectedProduct]], used: Callable[[Node], bool]
+    terms: list[CollectedProduct],
+    sums: Mapping[Node, Sequence[CollectedProduct]],
+    beginning: Mapping[object, Mapping[Node, int]],
+    used: Callable[[Node], bool],
 ) -> list[CollectedProduct]:
-    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice."""
+    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice.
+
+    Parameters
+    ----------
+    terms : list of CollectedProduct
+    sums : mapping of Node to sequence of CollectedProduct
+        Known sums.
+    beginning : mapping
+        Those that begin with a like term, each with its place among all of them.
+    used : callable
+        Tells whether a sum is worth it.
+    """
     numbers = {term.key(): term.number for term in terms}
-    for whole, inside in sums.items():
+    places = {whole: place for key in numbers for whole, place in beginning.get(key, {}).items()}
+    for whole in sorted(places, key=places.__getitem__):
+        inside = sums[whole]
         if not 1 < len(inside) < len(terms) or not used(whole):
             continue
         scale = numbers.get(inside[0].key(), 0.0) / inside[0].number
