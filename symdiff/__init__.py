@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from functools import partial as _partial
 from importlib import import_module
+from os.path import dirname as _dirname
 from typing import TYPE_CHECKING, Any, Literal
+from warnings import warn as _warn
 
 from .errors import (
     AbsentError,
@@ -77,6 +79,7 @@ from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
 from .ground.stages import set_hook as _set_hook
 from .ground.version import VERSION as _VERSION
+from .ground.version import other_distribution as _other_distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
@@ -96,6 +99,10 @@ if TYPE_CHECKING:
     from .tools.reading.steps import Steps, steps
 
 __version__ = _VERSION
+
+_other = _other_distribution(_dirname(_dirname(__file__)))
+if _other is not None:
+    _warn(_other, stacklevel=2)
 
 
 @_guarded

@@ -7,11 +7,43 @@ code written for NumPy keeps working.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+
+#: Characters that a terminal obeys, or that show nothing or move what is around them, besides ends of lines and tabs.
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+#: Characters of a message; more come of something that it quotes.
+_LONGEST = 1_200
+
+
+def printable(text: str) -> str:
+    r"""Return text that no terminal obeys: control characters and the like as their codes, but for ends of lines.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """Return a message whose middle is left out where it is very long."""
+    head, tail = most * 3 // 4, most // 4
+    return text if len(text) <= most else f"{text[:head]} [... {len(text) - most} characters ...] {text[-tail:]}"
 
 
 class SymdiffError(Exception):
-    """Base of all errors raised by symdiff."""
+    """Base of all errors raised by symdiff. Messages quote what comes from outside, so they hold printable text only."""
+
+    _longest = _LONGEST
+
+    def __init__(self, message: str = "", *more: object) -> None:
+        super().__init__(printable(shortened(str(message), self._longest)), *more)
 
 
 class ParseError(SymdiffError, ValueError):
@@ -95,6 +127,8 @@ class InternalError(SymdiffError, RuntimeError):
 
 class BuildError(SymdiffError, RuntimeError):
     """The system's compiler failed; the message carries its words."""
+
+    _longest = 20_000
 
 
 class DataError(SymdiffError, ValueError):

@@ -33,10 +33,10 @@ def test_the_shape_of_a_sample_decides_the_batch(run: Run, numbers: np.random.Ge
     a = numbers.normal(size=(3, 5, 4, 4))
     np.save("a.npy", a)
     for shape in ("4,4", "n,n"):
-        run("eval", "det(A)", "--data", "A=a.npy", "--shape", f"A={shape}", "--out", "d.npy")
+        run("eval", "det(A)", "--data", "A=a.npy", "--shape", f"A={shape}", "--out", "d.npy", "--overwrite")
         np.testing.assert_allclose(np.load("d.npy"), np.linalg.det(a), rtol=1e-10)
     np.save("one.npy", a[0, 0])
-    run("eval", "det(A)", "--data", "A=one.npy", "--out", "d.npy")
+    run("eval", "det(A)", "--data", "A=one.npy", "--out", "d.npy", "--overwrite")
     np.testing.assert_allclose(np.load("d.npy"), np.linalg.det(a[0, 0]), rtol=1e-10)
 
 

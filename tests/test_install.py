@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from symdiff.ground.version import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What takes long to import, or belongs to builds, the command line and messages: the first call that needs it does.
@@ -130,3 +134,104 @@ def test_what_the_compiler_refuses_is_told_in_its_own_words(sources: Path) -> No
     assert run.returncode != 0
     assert "this is broken" in run.stderr
     assert "needs a C compiler" not in run.stderr
+
+
+# ---------------------------------------------------------------------------- the name of the distribution
+
+
+def test_every_installation_names_the_distribution() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == DISTRIBUTION
+    assert project["scripts"] == {"symdiff": "symdiff_command:main"}
+    dependencies = {re.split(r"[^\w-]", one)[0] for extra in project["optional-dependencies"].values() for one in extra}
+    files = [ROOT / ".ci" / "run", *ROOT.glob("*.md"), *ROOT.glob("*.py")]
+    files += [path for folder in ("symdiff", "bench", "fuzz", "docs") for path in (ROOT / folder).rglob("*")]
+    told = 0
+    for path in files:
+        if path.suffix not in (".py", ".pyx", ".md", "") or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8")
+        for extras in re.findall(r"(?<![\w.])symdiff\[([a-z,]+)\]", text):
+            pytest.fail(f"{path} offers another project's extras: symdiff[{extras}]")
+        for name, extras in re.findall(r"pip['\"]? install (?:-\S+ )*['\"]?([A-Za-z.][\w.-]*)(?:\[([\w,]+)\])?", text):
+            told += 1
+            assert name in (DISTRIBUTION, ".", "build", "auditwheel") or name in dependencies, (path, name)
+            if extras and name in (DISTRIBUTION, "."):
+                assert {*extras.split(",")} <= {*project["optional-dependencies"]}, (path, extras)
+    assert told > 5
+
+
+def test_messages_name_the_extra_of_the_distribution() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for path in (ROOT / "symdiff").rglob("*.py"):
+        for extra in re.findall(r"pip_install\(['\"](\w+)['\"]\)", path.read_text(encoding="utf-8")):
+            assert extra in extras, (path, extra)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder of installed packages with this one in it."""
+    shutil.copytree(ROOT / "symdiff", tmp_path / "symdiff", ignore=shutil.ignore_patterns("__pycache__", "*.pyx", "*.h"))
+    shutil.copy(ROOT / "symdiff_command.py", tmp_path)
+    return tmp_path
+
+
+def install_other(site: Path) -> None:
+    (site / "symdiff-1.3.2.dist-info").mkdir()
+    (site / "symdiff-1.3.2.dist-info" / "RECORD").write_text("symdiff/__init__.py,sha256=x,3\nsymdiff/core.py,,\n")
+
+
+COMMAND = "import sys; from symdiff_command import main; sys.argv = ['symdiff', '--version']; main()"
+
+
+def run_at(site: Path, code: str) -> subprocess.CompletedProcess[str]:
+    return python(code, site, PYTHONPATH=str(site))
+
+
+def test_the_command_starts_where_the_package_is_whole(site: Path) -> None:
+    run = run_at(site, COMMAND)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("symdiff, version")
+
+
+def test_another_distribution_beside_this_one_is_told(site: Path) -> None:
+    install_other(site)
+    run = run_at(site, "import symdiff; print(symdiff.gradient('x**2', 'x'))")
+    assert run.returncode == 0
+    assert "UserWarning: the distribution symdiff 1.3.2, another project, was installed into the same" in run.stderr
+    assert f"pip install --force-reinstall {DISTRIBUTION}" in run.stderr
+    run = run_at(site, COMMAND)
+    assert run.returncode == 0
+    assert run.stderr.startswith("Warning: the distribution symdiff 1.3.2")
+    run = run_at(site, COMMAND.replace("--version", "doctor"))
+    assert run.returncode == 1
+    assert "other project the distribution symdiff 1.3.2" in run.stdout
+
+
+def test_metadata_that_owns_no_file_of_the_package_is_no_matter(site: Path) -> None:
+    install_other(site)
+    (site / "symdiff-1.3.2.dist-info" / "RECORD").write_text("__editable__.symdiff.pth,,\n")
+    assert not run_at(site, "import symdiff").stderr
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_the_command_does_not_run_the_code_of_what_overwrote_it(site: Path, recorded: bool) -> None:
+    if recorded:
+        install_other(site)
+    (site / "symdiff" / "__init__.py").write_text("print('a stranger')\n")
+    run = run_at(site, COMMAND)
+    assert run.returncode == 1
+    assert run.stderr.startswith("Error: ")
+    assert "another project" in run.stderr
+    assert DISTRIBUTION in run.stderr
+    assert "a stranger" not in run.stdout
+
+
+def test_a_package_of_another_project_is_told_from_this_one(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "symdiff_command.py", tmp_path)
+    (tmp_path / "symdiff").mkdir()
+    (tmp_path / "symdiff" / "__init__.py").write_text("print('a stranger')\n")
+    run = run_at(tmp_path, COMMAND)
+    assert run.returncode == 1
+    assert "is the package of another project" in run.stderr
+    assert "a stranger" not in run.stdout

@@ -94,6 +94,8 @@ def test_several_files_go_row_by_row(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.load(out), y * x.sum(1), rtol=1e-14)
     write(tmp_path / "y", "csv", y[:10])
     out.write_bytes(b"as it was")
+    assert "--overwrite" in run(*args, "--rows-at-once", "7", code=2)
+    args.append("--overwrite")
     assert "y.csv ends before" in run(*args, "--rows-at-once", "7", code=2)
     assert out.read_bytes() == b"as it was"
 

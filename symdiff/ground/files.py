@@ -14,11 +14,15 @@ from typing import IO
 from .._kernels.system.scopes import Removed
 from ..errors import DataError
 
-__all__ = ["check_writable", "replace_file", "write_folder"]
+__all__ = ["REMEDY", "check_writable", "replace_file", "write_folder"]
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a file in a missing folder, or a name that is no ordinary file's.
+#: What to do about a file that is there.
+REMEDY = "choose another name, or pass overwrite=True (on the command line: --overwrite)"
+
+
+def check_writable(path: Path, *, overwrite: bool = True) -> None:
+    """Refuse a file in a missing folder, or a name that is no ordinary file's, or taken if it is not to be replaced.
 
     Raises
     ------
@@ -33,6 +37,8 @@ def check_writable(path: Path) -> None:
             if path.exists() and not path.is_file()
             else f"the folder {folder} cannot be written"
             if not os.access(folder, os.W_OK)
+            else f"it exists; {REMEDY}"
+            if path.exists() and not overwrite
             else ""
         )
     except (OSError, ValueError, RuntimeError) as error:  # a name too long, a zero byte, a loop of links

@@ -371,7 +371,7 @@ class Kernel(Calls):
         return hook("benchmark").benchmark(self, batches, sizes=sizes, seed=seed)
 
     @guarded
-    def report(self, path: Any, *, title: str | None = None, timed: bool = True) -> None:
+    def report(self, path: Any, *, title: str | None = None, timed: bool = True, overwrite: bool = False) -> None:
         """Write one page about the kernel, for a browser.
 
         It has the formula, the derivative, its steps, the graph, the pattern of nonzeros of sparse results, the
@@ -384,13 +384,15 @@ class Kernel(Calls):
         title : str, optional
         timed : bool
             Measure times.
+        overwrite : bool
+            Replace a file that is there.
 
         Raises
         ------
         DataError
-            If the file cannot be written.
+            If the file cannot be written, or is there.
         """
-        hook("page").write_page(self, path, title, timed)
+        hook("page").write_page(self, path, title, timed, overwrite)
 
     @property
     @guarded

@@ -14,7 +14,7 @@ from ..codegen.c99.names import check_function_name
 from ..codegen.numpy.alone import emit_alone
 from ..errors import ArgumentError, SymdiffError, UnsupportedError
 from ..graph import INT
-from ..ground.files import write_folder
+from ..ground.files import REMEDY, write_folder
 from ..ground.guard import guarded
 from ..runtime.kernel import Kernel
 from ..runtime.sparse.kernel import SparseKernel
@@ -118,8 +118,7 @@ def export(
     place = Path(folder)
     there = [file for file in texts if os.path.lexists(place / file)]
     if there and not overwrite:
-        told = "choose another folder, or pass overwrite=True (on the command line: --overwrite)"
-        raise ArgumentError(f"{', '.join(there)} exist in {place}; {told}")
+        raise ArgumentError(f"{', '.join(there)} exist in {place}; {REMEDY}")
     return write_folder(place, texts)
 
 

@@ -26,6 +26,7 @@ from ...graph.deltas.einsum import einsum, is_structured
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape
+from ...ground.budget import spend
 from ...simplify.arrays import broadcast_labels
 from ...simplify.rewriter import spread
 from ...simplify.stability.lengths import shown_lengths
@@ -48,7 +49,10 @@ from .products import (
 )
 
 #: Formulas of more nodes are shown as they are.
-_LARGEST = 2_000
+_LARGEST = 1_000
+#: Terms that sums among factors are multiplied out to, at most, for each node and besides: a chain of sums that each stand in the
+#: next would be written out whole in every link.
+_EXPANSIONS, _FREE_EXPANSIONS = 4, 1_000
 #: Further passes over a sum that has changed.
 _ROUNDS = 3
 
@@ -82,9 +86,12 @@ class _Collector:
         self.deeper: dict[Node, CollectedProduct] = {}
         #: The terms of the sums that were put together here.
         self.sums: dict[Node, Sequence[CollectedProduct]] = {}
+        #: Those that begin with like terms, each with its place among all.
+        self.beginning: dict[object, dict[Node, int]] = {}
         #: How many factors are written for each.
         self.lengths: dict[Node, int] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
+        self.expansions = _FREE_EXPANSIONS + _EXPANSIONS * len(order)
         #: Sums that only stand in one sum, and products that only stand in one product.
         self.inner = {node for node in order[:-1] if node.op in SUMS or node.op in PRODUCTS}
         for user in order:
@@ -310,6 +317,7 @@ class _Collector:
     def total(self, terms: list[CollectedProduct], shape: Shape) -> Node:
         """Build a sum of terms that may be alike or have something in common."""
         for _ in range(_ROUNDS):
+            spend(3 * len(terms))
             before = terms
             plain = [directed(term) for term in self.expanded(terms, alone=True)]
             terms = like_terms(plain)
@@ -335,7 +343,9 @@ class _Collector:
                 common.take(self.total(rest, shape), 1)
                 return self.written(common, shape)
         if len(terms) <= WINDOW:
-            terms = regrouped(terms, self.sums, lambda whole: self.lengths[whole] > 2 and whole.shape == shape)
+            terms = regrouped(
+                terms, self.sums, self.beginning, lambda whole: self.lengths[whole] > 2 and whole.shape == shape
+            )
         return self.added(terms, shape)
 
     def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:
@@ -344,6 +354,10 @@ class _Collector:
         for term in terms:
             inside = next((base for base, n in term.over.items() if n == 1 and base in self.sums), None)
             if inside is None or (alone and (term.under or len(term.over) > 1 or abs(term.number) != 1.0)):
+                result.append(term)
+                continue
+            self.expansions -= len(self.sums[inside])
+            if self.expansions < 0:
                 result.append(term)
                 continue
             others = term.copy()
@@ -443,6 +457,9 @@ class _Collector:
                 result = elementwise("subtract" if term.number < 0 else "add", (result, size))
         result = spread(constant(0.0) if result is None else result, shape)
         if len(terms) > 1:
+            if result in self.sums:
+                self.beginning[self.sums[result][0].key()].pop(result)
             self.sums[result] = terms
+            self.beginning.setdefault(terms[0].key(), {})[result] = len(self.sums)
             self.lengths[result] = self.length(terms)
         return result

@@ -53,11 +53,27 @@ def _without_numbers(term: CollectedProduct) -> tuple[Fraction, CollectedProduct
 
 
 def regrouped(
-    terms: list[CollectedProduct], sums: Mapping[Node, Sequence[CollectedProduct]], used: Callable[[Node], bool]
+    terms: list[CollectedProduct],
+    sums: Mapping[Node, Sequence[CollectedProduct]],
+    beginning: Mapping[object, Mapping[Node, int]],
+    used: Callable[[Node], bool],
 ) -> list[CollectedProduct]:
-    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice."""
+    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice.
+
+    Parameters
+    ----------
+    terms : list of CollectedProduct
+    sums : mapping of Node to sequence of CollectedProduct
+        Known sums.
+    beginning : mapping
+        Those that begin with a like term, each with its place among all of them.
+    used : callable
+        Tells whether a sum is worth it.
+    """
     numbers = {term.key(): term.number for term in terms}
-    for whole, inside in sums.items():
+    places = {whole: place for key in numbers for whole, place in beginning.get(key, {}).items()}
+    for whole in sorted(places, key=places.__getitem__):
+        inside = sums[whole]
         if not 1 < len(inside) < len(terms) or not used(whole):
             continue
         scale = numbers.get(inside[0].key(), 0.0) / inside[0].number
@@ -152,14 +168,20 @@ def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
 
 def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
     """Cancel each term with its negative; None unless all factors of such a term stand in a term that is left."""
-    left = list(terms)
+    left = dict(enumerate(terms))
+    places: dict[object, list[int]] = {}
+    for place, term in left.items():
+        places.setdefault((term.number, term.key()), []).append(place)
     gone: set[Node] = set()
-    for term in terms:
-        other = next((each for each in left if each.number == -term.number and each.key() == term.key()), None)
-        if other is not None and any(each is term for each in left):
-            left = [each for each in left if each is not term and each is not other]
+    for place, term in enumerate(terms):
+        others = places.get((-term.number, term.key()))
+        if others and term.number and place in left:
+            del left[place], left[others.pop(0)]
+            places[term.number, term.key()].remove(place)
             gone |= {base for base in (*term.over, *term.under) if not number(base)}
-    return left if left and gone <= {base for each in left for base in (*each.over, *each.under)} else None
+    if not left or not gone:
+        return list(terms) if left else None
+    return list(left.values()) if gone <= {b for each in left.values() for b in (*each.over, *each.under)} else None
 
 
 def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:

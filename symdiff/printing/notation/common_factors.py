@@ -8,11 +8,12 @@ from itertools import combinations
 from .named_forms import is_identity
 from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, postorder, transpose
+from .terms import CHAIN, SHORT, Term, transpose
 
 RULES = ReadingRules()
 
 _MOST = 16  # terms of a sum that are looked into
+_SEARCHED = 200  # terms that a sum is looked for among
 #: Numbers made of arrays, of which quotients get a name.
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
@@ -226,7 +227,20 @@ def _is_repeated(inner: Term, term: Term) -> bool:
     """Tell whether a sum that gets a name stands in another term of a sum, too."""
     if len(inner.args) == 2 and inner.args[1].kind != "reduce":
         return False
-    return any(arg is not inner and any(part is inner for part in postorder([arg])) for arg in term.args)
+    return any(arg is not inner and _holds(arg, inner) for arg in term.args)
+
+
+def _holds(whole: Term, part: Term) -> bool:
+    """Tell whether a term stands in another, within so many parts of that: in a chain each holds all before it."""
+    seen, waiting = {id(whole)}, [whole]
+    for term in waiting:  # grows meanwhile
+        if term is part:
+            return True
+        for arg in term.args if len(waiting) < _SEARCHED else ():
+            if id(arg) not in seen:
+                seen.add(id(arg))
+                waiting.append(arg)
+    return False
 
 
 @RULES.of("sum")

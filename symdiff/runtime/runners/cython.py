@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import BuildError, SingularMatrixError
+from ...ground.version import pip_install
 from ..toolchain import cache
 from ..toolchain.build import Compiler, failure, find_compiler, run
 from ..toolchain.folders import build_folder
@@ -96,7 +97,7 @@ def _module(text: str) -> tuple[ModuleType, bool]:
     try:
         cython = version("cython")
     except PackageNotFoundError:
-        raise BuildError("Cython is not installed; pip install 'symdiff[cython]', or use backend='native'") from None
+        raise BuildError(f"Cython is not installed; {pip_install('cython')}, or use backend='native'") from None
     # Another interpreter or Cython makes another module of the same text.
     parts = (text, *FLAGS, compiler.identity, sys.version, sysconfig.get_config_var("EXT_SUFFIX"), platform.platform())
     key = hashlib.sha256("\0".join(map(str, (*parts, cython))).encode()).hexdigest()

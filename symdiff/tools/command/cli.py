@@ -26,6 +26,7 @@ from ...frontend.array import Array
 from ...frontend.symbols import array
 from ...graph.sizes import show
 from ...ground.budget import spend
+from ...ground.files import check_writable
 from ...ground.version import VERSION
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
@@ -33,7 +34,7 @@ from ...runtime.toolchain import cache
 from ..demo.demo import run_demo
 from ..export import BUILDS, EXPORTS, export, export_text
 from ..read_files import split_source
-from ..terminal import can_show, say
+from ..terminal import can_show, echo, say
 from .doctor import counted, diagnose, megabytes
 from .frame import (
     Asked,
@@ -44,6 +45,7 @@ from .frame import (
     derivative_options,
     json_option,
     named_results,
+    overwrite_option,
     read_any,
     rewrites_of,
     value_option,
@@ -132,11 +134,11 @@ def derive(
     kind, results = asked.results(read)
     read.refuse_unused("--shape")
     if form == "json":
-        click.echo(as_json(told(read, kind, results)))
+        echo(as_json(told(read, kind, results)))
         return
     if form in EXPORTS:
         kernel = compile_formula(named_results(kind, results), list(read.inputs.values()), backend="numpy")
-        click.echo(export_text(kernel, "derivative", form), nl=False)
+        echo(export_text(kernel, "derivative", form), nl=False)
         return
     out, notes = Console(), Console(stderr=form is not None)
     for label, result in results.items():
@@ -157,6 +159,7 @@ def derive(
 @click.option("--rows-at-once", type=click.IntRange(1), help="Read and compute so many rows of --batch at a time.")
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the result: .npy, .npz, .csv or .parquet.")
+@overwrite_option
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="What computes.")
 @json_option
 def evaluate(
@@ -168,6 +171,7 @@ def evaluate(
     rows_at_once: int | None,
     reduce: Literal["sum"] | None,
     out: Path | None,
+    overwrite: bool,
     backend: Backend,
     as_data: bool,
 ) -> None:
@@ -205,7 +209,7 @@ def evaluate(
     if out is not None:
         lead = 0 if reduce else len(_lead(numbers, samples))
         axes = [lead + len(result.shape) for result in results.values()]
-        check_target(out, [split_source(source)[0] for source in sources.values()], axes)
+        check_target(out, [split_source(source)[0] for source in sources.values()], axes, overwrite=overwrite)
     inputs = {name: array(name, shape) for name, shape in declared.items()}
     wide = None if rows is None else [inputs[name] for name in rows]
     kernel = compile_formula(results, list(inputs.values()), batch=wide, reduce=reduce, backend=backend)
@@ -226,7 +230,7 @@ def evaluate(
             write_arrays(out, computed)
         found = {label: {"shape": one.shape, **({} if out else {"values": one})} for label, one in computed.items()}
         about = {"kind": kind, "backend": served, "seconds": seconds, "out": out, "results": found}
-        click.echo(as_json(about))
+        echo(as_json(about))
         return
     for name, one in numbers.items():
         origin = sources.get(name, "--value")
@@ -244,7 +248,7 @@ def evaluate(
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @click.option("--name", default="formula", show_default=True, help="Name of the module, or of the C function.")
 @click.option("--target", type=click.Choice(list(EXPORTS)), default="cython", show_default=True, help="What to write.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@overwrite_option
 @json_option
 def export_module(
     *,
@@ -271,7 +275,7 @@ def export_module(
     build = BUILDS[target].format(out=out, name=name) if target in BUILDS else None
     if as_data:
         written = {"files": list(map(str, files)), "build": build}
-        click.echo(as_json({"target": target, "signature": kernel.signature, **written}))
+        echo(as_json({"target": target, "signature": kernel.signature, **written}))
         return
     console = Console()
     for path in files:
@@ -280,13 +284,19 @@ def export_module(
         say(console, f"build it: {build}", "dim")
 
 
+#: The plot of the demonstration, which replaces that of an earlier one.
+_PLOT = "symdiff-demo.png"
+
+
 @main.command()
 @click.option("--steps", type=click.IntRange(1, 1000), default=25, show_default=True, help="Newton steps at most.")
 @click.option("--ridge", type=float, default=0.01, show_default=True, help="Weight of the penalty.")
-@click.option("--out", type=click.Path(path_type=Path), default="symdiff-demo.png", help="The plot of the loss.")
+@click.option("--out", type=click.Path(path_type=Path), default=_PLOT, help="The plot of the loss.")
+@overwrite_option
 @click.option("--compare/--no-compare", default=True, help="Time it against SymPy's lambdify and NumPy by hand.")
-def demo(steps: int, ridge: float, out: Path, compare: bool) -> None:
+def demo(steps: int, ridge: float, out: Path, overwrite: bool, compare: bool) -> None:
     """Fit a softmax regression to Fisher's iris data by Newton steps, from one formula."""
+    check_writable(out, overwrite=overwrite or out.name == _PLOT)
     run_demo(Console(), steps=steps, ridge=ridge, plot=out, contest=compare)
 
 
@@ -296,7 +306,7 @@ def doctor(*, as_data: bool) -> None:
     """Tell what kernels on this machine run on, and try one; the exit code is 1 where something is broken."""
     findings = diagnose()
     if as_data:
-        click.echo(as_json({one.label: {"text": one.text, "sound": one.sound} for one in findings}))
+        echo(as_json({one.label: {"text": one.text, "sound": one.sound} for one in findings}))
     console = Console()
     for finding in [] if as_data else findings:
         say(console, f"{finding.label:13} {finding.text}", "" if finding.sound else "bold red")
@@ -317,7 +327,7 @@ def cache_show(*, as_data: bool) -> None:
     kept = cache.entries(folder)
     if as_data:
         size = sum(size for _, size, _ in kept)
-        click.echo(as_json({"folder": folder, "entries": len(kept), "bytes": size, "obstacle": cache.obstacle(folder)}))
+        echo(as_json({"folder": folder, "entries": len(kept), "bytes": size, "obstacle": cache.obstacle(folder)}))
         return
     say(Console(), f"{folder}: {counted(kept)}, {megabytes(sum(size for _, size, _ in kept))}")
     reason = cache.obstacle(folder)

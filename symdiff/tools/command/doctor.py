@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ...codegen.c.emit import Target
 from ...compiler import compile as compile_formula
 from ...errors import SymdiffError
 from ...graph.scalars.functions import FUNCTIONS
+from ...ground.version import DISTRIBUTION, VERSION, other_distribution
 from ...runtime.kept.keys import PREFIX
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler
@@ -53,7 +55,7 @@ def diagnose() -> list[Diagnosis]:
         "none found ($CC, cc, gcc, clang)" if compiler is None else f"{' '.join(compiler.command)}: {compiler.version}"
     )
     return [
-        Diagnosis("symdiff", _version("symdiff")),
+        *_package(),
         Diagnosis("Python", f"{platform.python_version()} on {sys.platform} {platform.machine()}"),
         *(Diagnosis(name, _version(name)) for name in PACKAGES),
         Diagnosis(
@@ -64,6 +66,16 @@ def diagnose() -> list[Diagnosis]:
         Diagnosis("cache", _cache()),
         _experiment(compiler is not None),
     ]
+
+
+def _package() -> list[Diagnosis]:
+    """Tell which version runs, whether pip knows it, and whether another project of the name is in its folder."""
+    site = Path(__file__).parents[3]
+    installed = _version(DISTRIBUTION)
+    known = f"{DISTRIBUTION} {installed}" if installed != "not installed" else f"not installed by pip, from {site}"
+    other = other_distribution(str(site))
+    found = [Diagnosis("symdiff", f"{VERSION} ({known})")]
+    return found if other is None else [*found, Diagnosis("other project", other, sound=False)]
 
 
 def _vector_math(target: Target) -> str:

@@ -6,7 +6,8 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from ...errors import DataError, SymdiffError
+from ...errors import OBEYED, ArgumentError, DataError, SymdiffError, printable, shortened
 from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula
 from ...frontend.outputs import leaves
@@ -26,6 +27,7 @@ from ...grammar.syntax import SyntaxNode, Tree, parse_tree
 from ...ground.budget import Opened, limits
 from ...ground.guard import refuse
 from ...simplify import stabilize
+from ..terminal import echo
 from .options import DECLARED, KINDS, Facts, declare, differentiate, read_shapes
 
 __all__ = [
@@ -38,9 +40,9 @@ __all__ = [
     "data_option",
     "derivative_options",
     "formula_argument",
-    "formula_text",
     "json_option",
     "named_results",
+    "overwrite_option",
     "read_any",
     "rewrites_of",
     "shape_option",
@@ -65,6 +67,16 @@ def _first_sentence(words: str | None) -> str:
     return " ".join((words or "").partition("\n\n")[0].split())
 
 
+@contextmanager
+def _quoted() -> Iterator[None]:
+    """Have refusals of Click quote what came as those of symdiff do: printable, and not whole where it is long."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = printable(shortened(error.message))
+        raise
+
+
 class _HelpInLines(click.Command):
     """What has a help that keeps its examples on lines of their own."""
 
@@ -87,12 +99,18 @@ class Commands(_HelpInLines, click.Group):
     command_class = PlainCommand
     group_class = type
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the options that stand before a command."""
+        with _quoted():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}", err=True)
+            warnings.showwarning = lambda message, *_: echo(f"Warning: {message}", err=True)
             try:
-                return super().invoke(ctx)
+                with _quoted():
+                    return super().invoke(ctx)
             except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
                 raise
             except MemoryError as error:
@@ -119,9 +137,11 @@ class FormulaCommand(PlainCommand):
             self.params.append(click.Option([option, fact], multiple=True, metavar="NAME", help=words))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command within the budget of the formula."""
+        """Run the command within the budget of the formula, whose text is read here."""
         ctx.params["facts"] = {fact: ctx.params.pop(fact) for fact in DECLARED}
-        with Opened("strict" if ctx.params.pop("untrusted") else "default"):
+        untrusted = ctx.params.pop("untrusted")
+        with Opened("strict" if untrusted else "default"):
+            ctx.params["formula"] = formula_text(ctx.params["formula"], untrusted)
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -159,6 +179,7 @@ data_option = click.option(
 value_option = click.option(
     "--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."
 )
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 json_option = click.option("--json", "as_data", is_flag=True, help="Print one JSON object, and nothing else.")
 
 
@@ -202,7 +223,6 @@ def derivative_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         asked = Asked(**{name: given.pop(name) for name in Asked._fields})
-        asked = asked._replace(formula=formula_text(asked.formula))  # once: standard input is read
         if not asked.wrt and asked._replace(convention="projected").has_options():
             raise click.UsageError("--kind, --order and --seed are about a derivative; add --wrt NAME")
         command(asked=asked, **given)
@@ -215,11 +235,19 @@ def derivative_options(command: Callable[..., None]) -> Callable[..., None]:
 # ---------------------------------------------------------------------------- formulas
 
 
-def formula_text(given: str) -> str:
+def formula_text(given: str, untrusted: bool) -> str:
     """Return the text of a formula: itself, that of the file ``@name``, or standard input for ``-``.
+
+    Parameters
+    ----------
+    given : str
+    untrusted : bool
+        Whether a stranger may have written it, who is not to name files.
 
     Raises
     ------
+    ArgumentError
+        If a stranger's text names a file.
     DataError
         If the file cannot be read as UTF-8.
     """
@@ -228,6 +256,11 @@ def formula_text(given: str) -> str:
         return sys.stdin.read(most)
     if not given.startswith("@"):
         return given
+    if untrusted:
+        raise ArgumentError(
+            "--untrusted with a formula that begins with '@'; a stranger's text is not the name of a file to read: "
+            "pass the text itself, or - for standard input"
+        )
     path = Path(given[1:])
     try:
         with path.open(encoding="utf-8") as stream:
@@ -308,7 +341,8 @@ def as_json(found: Any) -> str:
     >>> as_json({"x": [1.0, float("inf")]})
     '{"x": [1.0, "inf"]}'
     """
-    return json.dumps(_plain(found), ensure_ascii=False, allow_nan=False)
+    # a terminal obeys more characters than JSON has codes for
+    return OBEYED.sub(lambda one: json.dumps(one[0])[1:-1], json.dumps(_plain(found), ensure_ascii=False, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

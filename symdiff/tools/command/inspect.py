@@ -21,7 +21,7 @@ from ...runtime.kernel import Kernel
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ..checking.check import check
-from ..terminal import can_show, say
+from ..terminal import can_show, echo, say
 from .frame import (
     Asked,
     FormulaCommand,
@@ -30,8 +30,8 @@ from .frame import (
     data_option,
     derivative_options,
     formula_argument,
-    formula_text,
     json_option,
+    overwrite_option,
     read_any,
     shape_option,
     value_option,
@@ -79,14 +79,14 @@ def check_command(
     given = read_shapes(shapes)
     for name, one in numbers.items():
         given.setdefault(name, one.shape)
-    read = read_any(formula_text(formula), declare(given, facts), dialect)
+    read = read_any(formula, declare(given, facts), dialect)
     chosen = [read.variables(one) for one in wrt] or None
     read.refuse_unused("--shape")
     report = check(read.value, chosen, at=numbers or None, seed=seed_number, points=points)
     if as_data:
         rows = [{"kind": one.kind, "message": one.message, "wrong": one.wrong} for one in report.findings]
         about = {"ok": report.ok, "compared": report.compared, "disagreement": report.disagreement, "findings": rows}
-        click.echo(as_json({**about, "point": report.point}))
+        echo(as_json({**about, "point": report.point}))
     else:
         console = Console()
         for line in report.certificate().splitlines():
@@ -107,8 +107,9 @@ def _kernel(asked: Asked, backend: Backend) -> tuple[str, dict[str, Array], Kern
 @derivative_options
 @click.option("--backend", type=click.Choice(list(BACKENDS)), default="auto", help="For which to compile.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write all of it as a page for a browser: page.html.")
+@overwrite_option
 @json_option
-def report_command(*, asked: Asked, backend: Backend, out: Path | None, as_data: bool) -> None:
+def report_command(*, asked: Asked, backend: Backend, out: Path | None, overwrite: bool, as_data: bool) -> None:
     r"""Tell what FORMULA, or with --wrt its derivative, becomes: shapes, operations, rewrites, what would run it.
 
     \b
@@ -118,7 +119,7 @@ def report_command(*, asked: Asked, backend: Backend, out: Path | None, as_data:
     """
     kind, results, kernel = _kernel(asked, backend)
     if out is not None:
-        kernel.report(out)
+        kernel.report(out, overwrite=overwrite)
     lines = {
         "kind": kind,
         "signature": kernel.signature,
@@ -129,7 +130,7 @@ def report_command(*, asked: Asked, backend: Backend, out: Path | None, as_data:
         **{key: one for key, one in kernel.stats.items() if key in ("nodes", "operations", "reason", "arena_bytes")},
     }
     if as_data:
-        click.echo(as_json(lines))
+        echo(as_json(lines))
         return
     console = Console()
     for key, told in lines.items():
@@ -177,7 +178,7 @@ def bench_command(*, asked: Asked, backend: Backend, samples: int, size: int, as
             raise ArgumentError(f"{kernel.backend} and NumPy give different numbers for {label}; run symdiff check")
         rows[label] = {"seconds": _best(kernel, arrays), "numpy_seconds": _best(plain, arrays)}
     if as_data:
-        click.echo(as_json({"backend": kernel.backend, "build_seconds": built, "size": letters, "times": rows}))
+        echo(as_json({"backend": kernel.backend, "build_seconds": built, "size": letters, "times": rows}))
         return
     console = Console()
     say(console, f"{kernel.signature} on {kernel.backend}, compiled in {built:.3g} s")
@@ -234,4 +235,4 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     root = ctx.find_root()
-    click.echo(kind(root.command, {}, "symdiff", "_SYMDIFF_COMPLETE").source())
+    echo(kind(root.command, {}, "symdiff", "_SYMDIFF_COMPLETE").source())

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from ...errors import UnsupportedError
 from ...frontend.array import Array
 from ...frontend.formula import Formula
-from ..terminal import can_show, readable
+from ..terminal import can_show, echo, readable
 from .frame import as_json, rewrites_of
 
 __all__ = ["print_steps", "printed", "told"]
@@ -68,11 +66,11 @@ def print_steps(read: Formula, wrt: Sequence[str], form: str | None) -> None:
     if form == "json":
         keys = ("number", "left", "right", "rule", "source")
         rows = [{key: getattr(one, key) for key in keys} for one in found]
-        click.echo(as_json({"formula": str(read.value), "wrt": list(wrt), "steps": rows}))
+        echo(as_json({"formula": str(read.value), "wrt": list(wrt), "steps": rows}))
     elif form == "latex":
-        click.echo(found.latex())
+        echo(found.latex())
     elif form in (None, "text"):
         shown = found.unicode()
-        click.echo(shown if form is None and can_show(shown) else str(found))
+        echo(shown if form is None and can_show(shown) else str(found))
     else:
         raise UnsupportedError(f"--steps as {form}; expected --format text, latex or json")

@@ -27,7 +27,9 @@ __all__ = ["check_target", "column_names", "write_arrays", "write_rows"]
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
-def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)) -> None:
+def check_target(
+    path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,), *, overwrite: bool = False
+) -> None:
     """Refuse a file that a result cannot be written to, before the result is computed.
 
     Parameters
@@ -38,6 +40,8 @@ def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)
         Files that must stay as they are.
     axes : sequence of int
         How many axes each of the arrays has that it must hold.
+    overwrite : bool
+        Whether a file that is there is to be replaced.
 
     Raises
     ------
@@ -55,6 +59,7 @@ def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,)
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
             raise DataError(f"--out {path} is the input {source}; write to another file")
+    check_writable(path, overwrite=overwrite)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Numbers]) -> int:

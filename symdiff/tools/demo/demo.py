@@ -32,6 +32,7 @@ from ...frontend.array import Array
 from ...frontend.derivatives import gradient, hessian
 from ...frontend.symbols import matrix, scalar, vector
 from ...ground.files import check_writable, replace_file
+from ...ground.version import pip_install
 from ...runtime.kernel import Kernel
 from ..read_files import read_table
 from ..terminal import can_show, readable, say
@@ -236,7 +237,7 @@ def _draw(console: Console, path: list[DemoStep], plot: Path) -> None:
         width = max(10, min(50, console.width - 24))
         for number, loss in enumerate(losses):
             say(console, f"{number:3} {mark * max(1, round(width * loss / losses[0]))} {loss:.4g}")
-        say(console, "no plot was saved: matplotlib is not installed (pip install 'symdiff[plot]')", "dim")
+        say(console, f"no plot was saved: matplotlib is not installed ({pip_install('plot')})", "dim")
         return
     axes = figure.add_subplot(xlabel="Newton step", ylabel="loss", title="Softmax regression on Fisher's iris data")
     axes.semilogy(range(len(losses)), losses, "o-")

@@ -111,7 +111,7 @@ class Benchmark:
         Raises
         ------
         ImportError
-            Without matplotlib, which ``symdiff[plot]`` installs.
+            Without matplotlib, which the extra ``plot`` installs.
         """
         if ax is None:
             from matplotlib import pyplot

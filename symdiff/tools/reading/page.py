@@ -68,12 +68,12 @@ footer { margin-top: 2rem; color: color-mix(in srgb, var(--ink) 65%, var(--paper
 """
 
 
-def write_page(kernel: Kernel, path: Any, title: str | None, timed: bool) -> None:
+def write_page(kernel: Kernel, path: Any, title: str | None, timed: bool, overwrite: bool) -> None:
     """Write the page about a kernel; see :meth:`symdiff.Kernel.report`."""
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise DataError(f"{target}: expected a page called *.html")
-    check_writable(target)
+    check_writable(target, overwrite=overwrite)
     made = page(kernel, title, timed).encode()
 
     def fill(stream: IO[bytes]) -> None:
