@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ..graph import (
     Labels,
     Node,
     broadcast_to,
+    label,
     matrix,
     placeholder,
     postorder,
@@ -57,6 +58,37 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
             new[node] = new[node.args[0]]
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+    return [new[root] for root in roots]
+
+
+def without_names(root: Node) -> tuple[Node, dict[Node, str]]:
+    """Drop the names in a formula, and return them by what they stand for."""
+    if not root.below & WRAPPER:
+        return root, {}
+    bare: dict[Node, Node] = {}
+    names: dict[Node, str] = {}
+    for node in postorder([root]):
+        if node.is_named:
+            inside = bare[node] = bare[node.args[0]]
+            if inside.args:
+                names.setdefault(inside, node.payload)
+            continue
+        args = tuple([bare[arg] for arg in node.args])
+        if node.is_recurrence:
+            bare[node] = with_results(node, args, inline(node.payload.body.results, ("named",)))
+        else:
+            bare[node] = rebuild(node, args) if args else node
+    return bare[root], names
+
+
+def with_names(roots: Sequence[Node], names: Mapping[Node, str]) -> list[Node]:
+    """Write names wherever what they stand for occurs."""
+    if not names:
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        new[node] = label(made, names[node]) if node in names else made
     return [new[root] for root in roots]
 
 
