@@ -23,6 +23,7 @@ from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
 from .matrices.exponential import exponential_of
 from .matrices.full_rank import of_full_rank
+from .matrices.isotropic import isotropic_of
 
 #: What stands in a formula and is written in terms of other operations.
 WRAPPERS = ("named", "stop_gradient", "custom")
@@ -50,6 +51,8 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args]))
         elif node.op == "spectral" and "custom" in wrappers:
             new[node] = _by_eigenvalues(node, [new[arg] for arg in node.args])
+        elif node.op == "isotropic" and "custom" in wrappers:
+            new[node] = isotropic_of(node, [new[arg] for arg in node.args])
         elif node.op == "expm" and "custom" in wrappers:
             new[node] = _by_squaring(*[new[arg] for arg in node.args])
         elif node.op == "pinv" and "custom" in wrappers:
