@@ -609,6 +609,34 @@ def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exa
     return result
 
 
+def isotropic(node: Node, args: Sequence[Exact]) -> Exact:
+    """V diag(g) V^T of one matrix; its derivatives along directions are quotients of differences."""
+    count, formula = node.payload.parameters, node.payload.function
+    numbers = {("spectrum parameter", k): x for k, x in enumerate(args[1 : 1 + count])}
+
+    def at(a: Exact) -> Exact:
+        x, v = eigen(a)
+        known = {("spectrum",): x, **numbers}
+        (g,) = evaluate_exact([formula], {leaf.payload: known[leaf.payload.key] for leaf in inputs_of([formula])})
+        turned = np.empty((*g.shape, len(x)), dtype=object)
+        for own in np.ndindex(*g.shape[:-1]):
+            turned[own] = (v * g[own]) @ v.T
+        return turned
+
+    if len(args) == 1 + count:
+        return at(args[0])
+    e, h = args[1 + count], mpmath.mpf(10) ** -(mpmath.mp.dps // 3)
+    result = np.empty(node.shape, dtype=object)
+    slopes = np.empty((*e.shape[:-2], *formula.shape, formula.shape[-1]), dtype=object)
+    for own in np.ndindex(*e.shape[:-2]):
+        slopes[own] = (at(args[0] + h * e[own]) - at(args[0] - h * e[own])) / (2 * h)
+    for own in np.ndindex(*node.shape[:-2]):
+        along = [k if n > 1 else 0 for k, n in zip(own[len(own) - e.ndim + 2 :], e.shape[:-2], strict=True)]
+        lead = own[len(own) - formula.ndim + 1 :]
+        result[own] = slopes[(*along, *lead)]
+    return result
+
+
 def of_one(formula: Node, numbers: Mapping[Any, Any], x: Any) -> Any:
     """A formula of one eigenvalue."""
     known = {("eigenvalue", 0): x, **numbers}
@@ -693,6 +721,8 @@ def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mappi
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
         return spectral(node, args, sizes)
+    if op == "isotropic":
+        return isotropic(node, args)
     if op == "pinv":
         (a,) = args
         turned = a.swapaxes(-1, -2)

@@ -239,7 +239,7 @@ STATISTICS = [
     Row("eigvalsh(P)[1]", "P", CONTROL,
         "v = simple_eigenvectors(P)[:, 1]\nouter(v, v)"),
     Row("eigvalsh(P) @ x", "P", {**CONTROL, "x": "n"},
-        "(eigenvectors(P) * (x * simple_eigenvalues(eigvalsh(P)))) @ eigenvectors(P).T"),
+        "isotropic(P, x)"),
     Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,
         "2 * ((A.T @ P + P @ A + Q) @ A.T + A @ (A.T @ P + P @ A + Q))"),
 ]

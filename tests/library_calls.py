@@ -362,6 +362,21 @@ CALLS = [
         for name in ("expm", "logm", "sqrtm")
     ),
     Call(
+        "isotropic",
+        lambda a: sd.isotropic(a @ a.T, np.sum(sd.eigvalsh(a @ a.T)) * sd.eigvalsh(a @ a.T) ** 2),
+        lambda a: np.trace(a @ a.T) * (a @ a.T) @ (a @ a.T),
+        (regular(39, 2),),
+    ),
+    *(
+        Call(
+            name,
+            lambda a, b, name=name: getattr(sd, name)(a @ a.T, sd.eigvalsh(a @ a.T) ** 2, b + b.T),
+            lambda a, b: a @ a.T @ (b + b.T) + (b + b.T) @ a @ a.T,
+            (regular(39, 2), draw((2, 2), 41)),
+        )
+        for name in ("isotropic_differential", "isotropic_transpose")
+    ),
+    Call(
         "funm",
         lambda a, t: sd.funm((a + a.T) / 2, lambda x: np.sin(t * x)),
         lambda a, t: linalg.sinm(t * (a + a.T) / 2),

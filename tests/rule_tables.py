@@ -10,12 +10,18 @@ import numpy as np
 
 import symdiff as sd
 from symdiff import Array, graph
+from symdiff.calculus.recursive.spectra.isotropic import isotropic_function
 from symdiff.calculus.recursive.spectra.spectral import function_of
 from symdiff.graph.contractions import point
 from symdiff.graph.primitives import Body
 from symdiff.graph.reference.interpret import evaluate
 
 M33, M23, M34, V3, S = (3, 3), (2, 3), (3, 4), (3,), ()
+
+
+def _isotropic(a: graph.Node, g: graph.Node) -> graph.Node:
+    x = graph.matrix("eigvalsh", a)
+    return isotropic_function(a, g * x * graph.reduce("prod", x, (0,)))
 
 
 def bend(x: Array) -> Array:
@@ -70,6 +76,7 @@ RULES = [
     Rule("eigvalsh", lambda a: graph.matrix("eigvalsh", a), (draw(M33, 15),)),
     Rule("eigvalsh", lambda a: graph.matrix("eigvalsh", a), (draw((2, 2, 2), 16),)),
     Rule("eigenvectors", lambda a: graph.matrix("eigenvectors", a), (draw((2, 2), 15),)),
+    Rule("isotropic", _isotropic, (draw((2, 2), 15), draw((2,), 16))),
     Rule("spectral", lambda a: function_of(graph.elementwise("exp", (point(0),)), a), (draw((2, 2), 15),)),
     Rule("expm", graph.exponential, (draw(M33, 15),)),
     Rule("pinv", graph.pseudo_inverse, (draw((3, 2), 19),)),

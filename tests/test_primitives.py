@@ -36,6 +36,7 @@ X, Y, Z, V = graph.input("X", (4, 4)), graph.input("Y", (4, 4)), graph.input("Z"
 S = graph.placeholder(("carried", 0), (4,))
 EXPONENTIAL = elementwise("exp", (graph.placeholder(("eigenvalue", 0), ()),))
 #: An example of each operation that can be evaluated by itself.
+SPECTRUM = graph.contractions.spectrum((4,))
 EXAMPLES: dict[str, Node] = {
     "input": X,
     "constant": graph.constant(np.arange(3.0)),
@@ -58,16 +59,15 @@ EXAMPLES: dict[str, Node] = {
     **{name: graph.normalize(name, X, (0,)) for name in primitives.NORMALIZATIONS},
     **{name: graph.matrix(name, Z) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 1},
     **{name: graph.matrix(name, X, Y) for name in primitives.MATRIX_OPS if PRIMITIVES[name].arity == 2},
-    "spectral": graph.spectral(
-        primitives.Spectral("exp", EXPONENTIAL, EXPONENTIAL, 0), (X,)
+    "spectral": graph.spectral(primitives.Spectral("exp", EXPONENTIAL, EXPONENTIAL, 0), (X,)),
+    "isotropic": graph.isotropic(
+        primitives.Isotropic(SPECTRUM * SPECTRUM, graph.constant(2.0) * SPECTRUM * graph.delta(4, 4), 0), (X,)
     ),
     "expm": graph.exponential(X, Y),
     "pinv": graph.pseudo_inverse(graph.input("tall", (4, 2))),
     "stop_gradient": graph.stop_gradient(X),
     "named": graph.label(X, "part"),
-    "recurrence": graph.recurrence(
-        primitives.Body((S,), (), (), (S * graph.reduce("prod", S, (0,)),)), [V], 3
-    ),
+    "recurrence": graph.recurrence(primitives.Body((S,), (), (), (S * graph.reduce("prod", S, (0,)),)), [V], 3),
 }
 ROWS = [pytest.param(PRIMITIVES[name], EXAMPLES[name], id=name) for name in sorted(EXAMPLES)]
 INNER = [pytest.param(PRIMITIVES[name], node, id=name) for name, node in sorted(EXAMPLES.items()) if node.args]
@@ -222,7 +222,7 @@ def test_rows_that_raise_do(name: str) -> None:
 def test_numpy_source_means_what_the_interpreter_does(row: Primitive, node: Node) -> None:
     values = point(node)
     leaves = graph.inputs_of([node])
-    source = emit_numpy(leaves, inline([node]) if row.name in ("spectral", "expm", "pinv") else [node])
+    source = emit_numpy(leaves, inline([node]) if row.name in {*primitives.OF_MATRICES, "pinv"} else [node])
     (got,) = load_numpy(source)(*(values[leaf.payload][None] for leaf in leaves))
     (wanted,) = evaluate([node], values)
     # small elements of a pseudo-inverse have the error of the large ones: processors differ in them

@@ -36,7 +36,8 @@ def test_rule_to_third_order(rule: Rule) -> None:
     out = Array(rule.make(*(x.node for x in (symbols | bent).values())))
     f = out if straight else out + 0.25 * out * out
     values = dict(zip(symbols, rule.values, strict=True))
-    check_calculus(f, variables, values, blocks=int(f.size) <= 12, order=2 if rule.op == "spectral" else 3)
+    order = 2 if rule.op in ("spectral", "isotropic") else 3
+    check_calculus(f, variables, values, blocks=int(f.size) <= 12, order=order)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")

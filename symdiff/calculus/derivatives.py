@@ -19,7 +19,7 @@ from ..graph.sizes import Shape, Size, check_elements, show
 from ..ground.budget import current, uncounted
 from ..ground.gc_pause import paused
 from ..ground.tracing import record
-from ..simplify import as_polynomial, by_inverses, opened_shares, simplify
+from ..simplify import as_polynomial, by_inverses, simplify
 from .cost import cost
 from .modes import pullback, pushforward
 from .recursive import determinant, exponential, pseudo_inverse, recurrence
@@ -72,9 +72,11 @@ def gradient(node: Node, group: Sequence[Node], disconnected: str, trail: Trail)
     return vjp(node, ONE, group, disconnected, trail)
 
 
-def jvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnected: str, trail: Trail) -> Node:
+def jvp(
+    node: Node, group: Sequence[Node], directions: Sequence[Node], disconnected: str, trail: Trail, opened: bool = False
+) -> Node:
     """Return the product of the Jacobian with a tangent, given a part for each array."""
-    cut = Cut(node, group, disconnected)
+    cut = Cut(node, group, disconnected, opened)
     tangents: dict[Node, Node] = {}
     for view, direction in zip(cut.views, directions, strict=True):
         whole = view.push(direction, 0)
@@ -108,7 +110,7 @@ def jacobian(node: Node, w: Node, disconnected: str, known: Known, trail: Trail)
     """Return all partial derivatives, by the mode that costs less; ``known`` is kept from call to call."""
     if node.shape == () and _magnitude(w.shape) != 1:
         return vjp(node, ONE, [w], disconnected, trail)[0]
-    cut = Cut(opened_shares(node, [w]), [w], disconnected)
+    cut = Cut(node, [w], disconnected, opened=True)
     (view,) = cut.views
     shape = (*node.shape, *w.shape)
     _check_size(shape)
@@ -150,9 +152,7 @@ def hvp(node: Node, group: Sequence[Node], directions: Sequence[Node], disconnec
     """Return the product of the Hessian of a scalar with a vector, a part for each array."""
     orders = Orders(node, group, disconnected)
     slopes = gradient(orders.formula, orders.wrt, disconnected, trail)
-    return orders.finish(
-        [jvp(opened_shares(s, orders.wrt), orders.wrt, directions, "zero", trail) for s in slopes]
-    )
+    return orders.finish([jvp(s, orders.wrt, directions, "zero", trail, opened=True) for s in slopes])
 
 
 def derivative(node: Node, wrt: Node, order: int, disconnected: str, trail: Trail) -> Node:

@@ -20,7 +20,7 @@ from ..graph import Node, broadcast_to, dependents, elementwise, placeholder, po
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.parts import plain
 from ..graph.deltas.structural import identity, single_entries
-from ..graph.primitives import FIRST, MATRIX_OPS, SELECTING
+from ..graph.primitives import FIRST, MATRIX_OPS, OF_MATRICES, SELECTING
 from ..graph.scalars.functions import BY_FACTORS, FUNCTIONS, by_factors, constant_partials, partial_of
 from ..graph.sizes import Shape
 from ..ground.gc_pause import paused
@@ -199,7 +199,7 @@ def _push_operation(node: Node, moving: Sequence[Masked | None], seed: Shape, wa
             return Masked(pushed.settle(), both(whole, pushed.mask))
     reached = [push_reach(node, arg, m.mask) for arg, m in zip(node.args, moving, strict=True) if m is not None]
     mask = reduce(either, reached)
-    if node.op not in (*MATRIX_OPS, "spectral", "expm") and any(map(walk.is_wild, node.args)):
+    if node.op not in (*MATRIX_OPS, *OF_MATRICES) and any(map(walk.is_wild, node.args)):
         # the products within are looked at one by one
         stand_in = [placeholder(("tangent", node.op, i), arg.shape) for i, arg in enumerate(node.args)]
         image = _differential(node, [s if m is not None else None for s, m in zip(stand_in, moving, strict=True)], ())
@@ -336,7 +336,7 @@ def _pull_operation(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) 
     mask, wider = within(node, slope.mask)
     value = slope.settle() if wider else slope.value
     # columns of a solution, and what an author wrote, are looked at one by one
-    apart = node.op in ("custom", "spectral", "expm") or (node.op == "solve" and i == 0 and not is_single(mask))
+    apart = node.op in ("custom", *OF_MATRICES) or (node.op == "solve" and i == 0 and not is_single(mask))
     pulled = _transpose(node, i, Masked(value, mask if apart else None), prefix, walk)
     if wider and not (known or walk.data):
         return Masked(pulled, None)

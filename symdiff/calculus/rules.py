@@ -362,7 +362,7 @@ LINEAR_IN: dict[tuple[str, int], Callable[[Node, int, Node, int], Node]] = {
 #: Operations of which no argument's tangent is pushed by the operation itself.
 NONLINEAR = INNER - TOGETHER - EACH - FIRST - {"custom", "stop_gradient"}
 #: Rules that need the differentiator: :mod:`symdiff.calculus.recursive` adds them.
-LATER = ("adjugate_differential", "recurrence", "eigvalsh", "eigenvectors", "spectral", "expm", "pinv")
+LATER = ("adjugate_differential", "recurrence", "eigvalsh", "eigenvectors", "spectral", "isotropic", "expm", "pinv")
 complete(DIFFERENTIALS, __name__, NONLINEAR, without=LATER)
 complete((op for op, _ in LINEAR_IN), __name__, SECOND)
 

@@ -35,7 +35,7 @@ from ..graph import (
 from ..graph.deltas.einsum import is_structured
 from ..graph.deltas.parts import support
 from ..graph.kinds import BRANCHING, CHOICE
-from ..graph.primitives import LISTED, PRIMITIVES, SELECTING, SINGULAR, Mixes
+from ..graph.primitives import LISTED, OF_MATRICES, PRIMITIVES, SELECTING, SINGULAR, Mixes
 from ..graph.scalars.arithmetic import APART
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, to_real, where
 from ..graph.sizes import Dim, Shape
@@ -361,7 +361,7 @@ def _reach(
     node: Node, arg: Node, mask: Node | None, move: Callable[[Node, Node, Node, tuple[int, ...]], Node]
 ) -> Node | None:
     together = _together(node, arg)
-    if mask is not None and is_single(mask) and (together is not None or node.op in ("spectral", "expm")):
+    if mask is not None and is_single(mask) and (together is not None or node.op in OF_MATRICES):
         return reshape(mask, ())
     return None if mask is None or together is None else move(node, arg, mask, together)
 
@@ -433,7 +433,7 @@ def _together(node: Node, arg: Node) -> tuple[int, ...] | None:
     row = PRIMITIVES.get(node.op)
     if row is None:
         return None
-    if node.op in ("spectral", "expm") and arg.ndim < node.ndim:
+    if node.op in OF_MATRICES and arg.ndim < node.ndim:
         return None  # a number, or one matrix of several
     if row.mixes is Mixes.MATRIX:
         return (arg.ndim - 2, arg.ndim - 1)

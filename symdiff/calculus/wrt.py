@@ -19,7 +19,17 @@ from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder,
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
-from ..simplify import join_cosines, named_signs, paired_signs, prepare, simplify, smooth_directions
+from ..simplify import (
+    join_cosines,
+    named_signs,
+    opened_shares,
+    paired_signs,
+    prepare,
+    simplify,
+    smooth_directions,
+    with_names,
+    without_names,
+)
 from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
 from .modes import pushforward
@@ -142,9 +152,13 @@ def _is_choice(node: Node) -> bool:
 
 
 class Cut:
-    """The formula with its variables made inputs, stabilised; and the way back."""
+    """The formula with its variables made inputs, without names, stabilised; and the way back.
 
-    def __init__(self, node: Node, group: Sequence[Node], disconnected: str) -> None:
+    A name is a label for readers, and no operation: with names left out, every rule sees through them. They come back
+    where the result holds what they stand for.
+    """
+
+    def __init__(self, node: Node, group: Sequence[Node], disconnected: str, opened: bool = False) -> None:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
         views = [InputPart(w) for w in group]
@@ -158,7 +172,10 @@ class Cut:
         stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if not b.is_input}
         self._check_nested(bases)
         self.back = {s: b for b, s in stand_in.items()}
-        (cut,) = substitute([node], stand_in) if stand_in else [node]
+        cut, *by = substitute([node, *group], stand_in) if stand_in else [node, *group]
+        cut, self.names = without_names(cut)
+        if opened:
+            cut = opened_shares(cut, by)
         cut = without_sides(cut)
         for view in views:
             view.base = stand_in.get(view.base, view.base)
@@ -187,7 +204,7 @@ class Cut:
         found = simplify(paired_signs(results, self.signs) if found is None else found, known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
-        return _put_back(found, self.back)
+        return _put_back(with_names(found, self.names), self.back)
 
 
 def _elementwise_slope(formula: Node, variable: Node) -> Node | None:

@@ -12,7 +12,7 @@ here knows derivatives.
     arrange              an array in the order of another
     slicing, pad         and its transpose                 gather, scatter   and its transpose
     take, put            the same at positions known at call time
-    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, exponential, pseudo_inverse
+    triangle, reshape, concatenate, matrix (det, inv, ...), spectral, isotropic, exponential, pseudo_inverse
     stop_gradient, named, custom
     recurrence           one body that runs n times
 
@@ -53,6 +53,7 @@ from .contractions import (
     broadcast_to,
     contract,
     exponential,
+    isotropic,
     label_sizes,
     line_along,
     matmul,
@@ -164,6 +165,7 @@ __all__ = [
     "input",
     "inputs_of",
     "intern",
+    "isotropic",
     "label",
     "label_sizes",
     "line_along",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DtypeError, ShapeError
 from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, constant, intern, placeholder
-from .primitives import PRIMITIVES, Contraction, Labels, Spectral
+from .primitives import PRIMITIVES, Contraction, Isotropic, Labels, Spectral
 from .sizes import Dim, Shape, hint_of, show
 from .structural import cumulative, reshape, slicing, whole
 
@@ -218,6 +218,30 @@ def point(k: int) -> Node:
 def parameter(k: int) -> Node:
     """Return the variable for parameter number ``k`` of such a formula."""
     return placeholder(("parameter", k), ())
+
+
+def spectrum(shape: Shape) -> Node:
+    """Return the variable for all eigenvalues in the formula of an isotropic function."""
+    return placeholder(("spectrum",), shape)
+
+
+def spectrum_parameter(k: int, shape: Shape, dtype: str = REAL) -> Node:
+    """Return the variable for parameter number ``k`` of such a formula."""
+    return placeholder(("spectrum parameter", k), shape, dtype)
+
+
+def isotropic(payload: Isotropic, args: Sequence[Node]) -> Node:
+    """Apply an isotropic function to symmetric matrices, or its differential to a direction.
+
+    Parameters
+    ----------
+    payload : Isotropic
+    args : sequence of Node
+        The matrix, of which the symmetric part counts; the parameters; at most one direction.
+    """
+    directions = args[1 + payload.parameters :]
+    stacks = [payload.function.shape[:-1], *(e.shape[:-2] for e in directions)]
+    return intern("isotropic", tuple(args), payload, (*broadcast_shapes(stacks, "matrix stacks"), *args[0].shape[-2:]))
 
 
 def spectral(payload: Spectral, args: Sequence[Node]) -> Node:

@@ -123,6 +123,8 @@ def _details(node: Printable) -> str:
         return f"{of}->{_indices(out)}{''.join(sizes[:_ITEMS])}"
     if node.is_custom:
         return word(payload.rule)
+    if node.op == "isotropic":
+        return word(payload.parameters)
     if node.op == "spectral":
         return word(payload.name)
     if isinstance(payload, tuple) and len(payload) == 1:  # a record of one field

@@ -76,7 +76,7 @@ PREDICATES = {
 }
 
 #: Operations that inlining replaces by what they are made of: no stage after it meets them.
-INLINED = ("named", "stop_gradient", "custom", "spectral", "expm", "pinv")
+INLINED = ("named", "stop_gradient", "custom", "spectral", "isotropic", "expm", "pinv")
 
 #: Functions of numbers that take longer for some arguments than for others; nodes of all others are counted together.
 BY_ARGUMENTS = frozenset(("power",))

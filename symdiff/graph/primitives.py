@@ -187,6 +187,21 @@ class Spectral(NamedTuple):
     parameters: int
 
 
+class Isotropic(NamedTuple):
+    """A function V diag(g) V^T of a symmetric matrix and all its eigenvalues, or its differential along a direction.
+
+    ``function`` is g as a formula of all eigenvalues and of ``parameters`` arrays, ``slopes`` its derivative by the
+    eigenvalues. ``nulls`` is None but for [[0, B], [B^T, 0]]: the number of zeros that all such matrices have.
+    ``transposed`` turns the differential around, where the slopes are not symmetric.
+    """
+
+    function: Any
+    slopes: Any
+    parameters: int
+    nulls: int | None = None
+    transposed: bool = False
+
+
 # ---------------------------------------------------------------------------- rows
 
 
@@ -366,6 +381,8 @@ _matrix("adjugate_differential", 2, Linearity.SECOND)
 
 _row("spectral", "spectral", Spectral, None, Linearity.NO, Mixes.MATRIX, Cost.CUBIC, notation="function", keeps=True,
      singular=True)
+_row("isotropic", "isotropic", Isotropic, None, Linearity.NO, Mixes.MATRIX, Cost.CUBIC, notation="function", keeps=True,
+     singular=True)
 _matrix("expm", None, made="exponential", notation="function", singular=True)
 _matrix("pinv", None, made="pseudo_inverse", notation="function", keeps=False, singular=True)
 
@@ -392,6 +409,8 @@ def costing(*costs: Cost) -> frozenset[str]:
 
 
 REDUCTIONS, NORMALIZATIONS, CUMULATIVE, MATRIX_OPS = map(made_by, ("reduce", "normalize", "cumulative", "matrix"))
+#: Functions of matrices, and their derivatives along directions.
+OF_MATRICES = frozenset(("spectral", "isotropic", "expm"))
 #: Operations with arguments.
 INNER = frozenset(name for name, row in PRIMITIVES.items() if row.arity != 0)
 SINGULAR = frozenset(name for name, row in PRIMITIVES.items() if row.singular)

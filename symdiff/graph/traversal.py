@@ -15,7 +15,7 @@ from .._kernels.system.unique import LEAVES, walk
 from ..errors import UnsupportedError
 from ..ground.budget import spend
 from ..ground.pickles import written
-from .contractions import contract, exponential, matrix, pseudo_inverse, spectral
+from .contractions import contract, exponential, isotropic, matrix, pseudo_inverse, spectral
 from .kinds import REPEATED
 from .nodes import BOOL, INT, REAL, Node, elementwise, intern, placeholder
 from .primitives import INNER, LISTED, PRIMITIVES, Body, complete
@@ -194,6 +194,7 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "matrix": lambda n, a: matrix(n.op, *a),
     "arrange": lambda n, a: arrange(a[0], a[1], n.payload.axis + a[1].ndim, n.payload.reverse),
     "spectral": lambda n, a: spectral(n.payload, a),
+    "isotropic": lambda n, a: isotropic(n.payload, a),
     "exponential": lambda n, a: exponential(*a),
     "pseudo_inverse": lambda n, a: pseudo_inverse(*a),
     "triangle": lambda n, a: triangle(a[0], n.payload.upper, n.payload.offset),
@@ -252,6 +253,9 @@ def resize(roots: Sequence[Node], replace: Mapping[Node, Node], sizes: Mapping[s
             )
         if node.is_recurrence:
             payload = payload._replace(body=_resized_body(payload.body, sizes))
+        if node.op == "isotropic":
+            function, slopes = resize([payload.function, payload.slopes], {}, sizes)
+            payload = payload._replace(function=function, slopes=slopes)
         if shape == node.shape and payload == node.payload:
             new[node] = rebuild(node, args) if args else node
         else:

@@ -36,7 +36,7 @@ from .cancelling import deviations, fractions, quotients, ratios, shares, weight
 from .cancelling.kinks import named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
-from .inlining import inline
+from .inlining import inline, with_names, without_names
 from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
@@ -74,6 +74,8 @@ __all__ = [
     "simplify",
     "smooth_directions",
     "stabilize",
+    "with_names",
+    "without_names",
 ]
 
 no_function(__name__)

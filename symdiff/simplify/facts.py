@@ -98,7 +98,7 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return is_symmetric(node.args[0], depth - 1)
     if op in SUMS and _is_even_sum(node, depth):
         return True
-    if op == "spectral":  # of one direction, as symmetric as that; of several, their orders are not all there
+    if op in ("spectral", "isotropic"):  # of one direction, as symmetric as that; of several, one order is there
         directions = node.args[1 + node.payload.parameters :]
         return len(directions) < 2 and all(is_symmetric(e, depth - 1) for e in directions)
     if op in FUNCTIONS:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ..graph import (
     Labels,
     Node,
     broadcast_to,
+    label,
     matrix,
     placeholder,
     postorder,
@@ -22,6 +23,7 @@ from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
 from .matrices.exponential import exponential_of
 from .matrices.full_rank import of_full_rank
+from .matrices.isotropic import isotropic_of
 
 #: What stands in a formula and is written in terms of other operations.
 WRAPPERS = ("named", "stop_gradient", "custom")
@@ -49,6 +51,8 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args]))
         elif node.op == "spectral" and "custom" in wrappers:
             new[node] = _by_eigenvalues(node, [new[arg] for arg in node.args])
+        elif node.op == "isotropic" and "custom" in wrappers:
+            new[node] = isotropic_of(node, [new[arg] for arg in node.args])
         elif node.op == "expm" and "custom" in wrappers:
             new[node] = _by_squaring(*[new[arg] for arg in node.args])
         elif node.op == "pinv" and "custom" in wrappers:
@@ -57,6 +61,37 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
             new[node] = new[node.args[0]]
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+    return [new[root] for root in roots]
+
+
+def without_names(root: Node) -> tuple[Node, dict[Node, str]]:
+    """Drop the names in a formula, and return them by what they stand for."""
+    if not root.below & WRAPPER:
+        return root, {}
+    bare: dict[Node, Node] = {}
+    names: dict[Node, str] = {}
+    for node in postorder([root]):
+        if node.is_named:
+            inside = bare[node] = bare[node.args[0]]
+            if inside.args:
+                names.setdefault(inside, node.payload)
+            continue
+        args = tuple([bare[arg] for arg in node.args])
+        if node.is_recurrence:
+            bare[node] = with_results(node, args, inline(node.payload.body.results, ("named",)))
+        else:
+            bare[node] = rebuild(node, args) if args else node
+    return bare[root], names
+
+
+def with_names(roots: Sequence[Node], names: Mapping[Node, str]) -> list[Node]:
+    """Write names wherever what they stand for occurs."""
+    if not names:
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        new[node] = label(made, names[node]) if node in names else made
     return [new[root] for root in roots]
 
 

@@ -427,7 +427,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "concatenate": _Emitter._concatenate,
     "named": _Emitter._share,
     "stop_gradient": _Emitter._share,
-    **dict.fromkeys(("custom", "spectral", "expm", "pinv"), _Emitter._custom),
+    **dict.fromkeys(("custom", "spectral", "isotropic", "expm", "pinv"), _Emitter._custom),
     "recurrence": _Emitter._recurrence,
 }
 complete(_METHODS, __name__, without=("contract", "constant", *DELTAS))

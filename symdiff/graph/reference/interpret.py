@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
 from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, parts_of, placeholder, postorder, step_number
-from ..primitives import DELTAS, PRIMITIVES, complete
+from ..contractions import spectrum, spectrum_parameter
+from ..primitives import DELTAS, PRIMITIVES, Isotropic, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
 from ..sizes import show, value
@@ -323,6 +324,31 @@ def _recurrence(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return np.concatenate([np.zeros(0), *(_real(part).ravel() for part in (*carried, *written))])
 
 
+def _isotropic(node: Node, args: list[Values], sizes: Bindings) -> Any:
+    """Turn g, or its change, into the basis of eigenvectors, with quotients where eigenvalues are not equal."""
+    payload: Isotropic = node.payload
+    a, given, directions = args[0], args[1 : 1 + payload.parameters], args[1 + payload.parameters :]
+    x, v = eigen.eigvalsh(a), eigen.eigenvectors(a)
+    at = {spectrum(node.args[0].shape[:-1]): x}
+    at |= {spectrum_parameter(k, own.shape, own.dtype): value
+           for k, (own, value) in enumerate(zip(node.args[1:], given, strict=False))}  # fmt: skip
+    g, slopes = _evaluate(expanded([payload.function, payload.slopes]), at, sizes)
+    stack = x.ndim - 1
+    front = slopes.ndim - 2 * (stack + 1)
+    if not directions:
+        return np.einsum("...ik,...k,...jk->...ij", v, g, v)
+    inside = np.swapaxes(v, -1, -2) @ directions[0] @ v
+    gap = x[..., :, None] - x[..., None, :]
+    k = np.where(gap == 0, 0.0, (g[..., :, None] - g[..., None, :]) / np.where(gap == 0, 1.0, gap))
+    dx = np.diagonal(inside, axis1=-2, axis2=-1)
+    if payload.transposed:
+        slopes = np.moveaxis(slopes, range(front, front + stack + 1), range(-stack - 1, 0))
+    flat = slopes.reshape(*slopes.shape[: front + stack + 1], -1)
+    dx = dx.reshape(*dx.shape[: dx.ndim - stack - 1], *(1,) * (stack + 1), -1)
+    moved = (flat * dx).sum(-1)
+    return v @ (k * inside + moved[..., None] * np.eye(x.shape[-1])) @ np.swapaxes(v, -1, -2)
+
+
 def _spectral(node: Node, args: list[Values], sizes: Bindings) -> Any:
     """Sum over all chains of eigenvalues, each with its own weight."""
     weights, count = node.payload.weights, node.payload.parameters
@@ -367,6 +393,7 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "concatenate": lambda node, args, sizes: np.concatenate(args, axis=node.payload.axis),
     "stop_gradient": lambda node, args, sizes: args[0],
     "named": lambda node, args, sizes: args[0],
+    "isotropic": _isotropic,
     "spectral": _spectral,
     "pinv": lambda node, args, sizes: eigen.pinv(args[0]),
     "expm": lambda node, args, sizes: eigen.expm(*args),

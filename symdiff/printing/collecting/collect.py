@@ -28,6 +28,7 @@ from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape
 from ...ground.budget import spend
 from ...simplify.arrays import broadcast_labels
+from ...simplify.inlining import with_names, without_names
 from ...simplify.rewriter import spread
 from ...simplify.stability.lengths import shown_lengths
 from .contractions import components, turned, without_unit_axes
@@ -40,7 +41,6 @@ from .products import (
     directed,
     is_nothing,
     multiplied_in,
-    named_throughout,
     powers_within,
     times,
     whole_exponent,
@@ -70,8 +70,11 @@ def collect(root: Node) -> Node:
         Equal in value, but for rounding and for powers that overflow.
     """
     root = shown_lengths(as_written([root])[0])
-    order = postorder([root])
-    return root if len(order) > _LARGEST else _Collector(postorder([named_throughout(order)])).run()
+    if len(postorder([root])) > _LARGEST:
+        return root
+    plain, names = without_names(root)
+    (named,) = with_names([plain], names)
+    return _Collector(postorder([named])).run()
 
 
 class _Collector:

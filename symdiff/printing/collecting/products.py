@@ -12,7 +12,7 @@ from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING
 
-from ...graph import Node, axes_of, constant, contract, elementwise, label, number, postorder, rebuild, reduce
+from ...graph import Node, axes_of, constant, contract, elementwise, number, reduce
 from ...graph.scalars.arithmetic import is_leaf, terms_of
 from ...simplify.facts import is_surely_positive
 from ...simplify.stability.lengths import squares_of
@@ -351,21 +351,3 @@ def without(term: CollectedProduct, common: CollectedProduct) -> CollectedProduc
         {base: n for base, n in over.items() if n},
         {base: n for base, n in under.items() if n},
     )
-
-
-def named_throughout(order: Sequence[Node]) -> Node:
-    """Write the name of a part wherever the part occurs: its derivative may hold it without its name."""
-    bare: dict[Node, Node] = {}
-    names: dict[Node, str] = {}
-    for node in order:
-        if node.is_named:
-            inside = bare[node] = bare[node.args[0]]
-            if inside.args:
-                names.setdefault(inside, node.payload)
-        else:
-            bare[node] = rebuild(node, tuple([bare[arg] for arg in node.args])) if node.args else node
-    new: dict[Node, Node] = {}
-    for node in postorder([bare[order[-1]]]):
-        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-        new[node] = label(made, names[node]) if node in names else made
-    return new[bare[order[-1]]]

@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from ...graph import Node, elementwise, step_number
 from ...graph import number as constant_of
-from ...graph.contractions import parameter, point
+from ...graph.contractions import parameter, point, spectrum, spectrum_parameter
+from ...graph.primitives import Isotropic
 from ...graph.sizes import Shape
 from ...simplify.facts import is_definite, is_symmetric
 from .terms import Loop, Term, number, postorder, quotient, times, total_of, transpose
@@ -106,6 +107,21 @@ def _spectral(node: Node, args: Sequence[Term], names: Collection[str], write: W
     return Term("function", (matrix, function, *directions), "funm" + suffix, node.shape)
 
 
+def _isotropic(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    """Write an isotropic function with its vector, a formula of the eigenvalues of the matrix."""
+    payload: Isotropic = node.payload
+    of, *rest = args
+    a = node.args[0]
+    parameters, directions = rest[: payload.parameters], rest[payload.parameters :]
+    shape = a.shape[:-1]
+    known = {spectrum(shape): Term("matrix", (of,), "eigvalsh", shape)}
+    known |= {spectrum_parameter(k, arg.shape, arg.dtype): term
+              for k, (arg, term) in enumerate(zip(node.args[1:], parameters, strict=False))}  # fmt: skip
+    (g,) = write([payload.function], known, names)
+    suffix = "" if not directions else "_transpose" if payload.transposed else "_differential"
+    return Term("function", (of, g, *directions), "isotropic" + suffix, node.shape)
+
+
 def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
     name = "expm" if len(args) == 1 else "expm_differential"
     return Term("function", tuple(args), name, node.shape)
@@ -115,5 +131,6 @@ def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write
 INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
     "recurrence": _recurrence,
     "spectral": _spectral,
+    "isotropic": _isotropic,
     "expm": _exponential,
 }

@@ -31,11 +31,8 @@ from ....graph import (
 from ....graph.contractions import parameter, point
 from ....graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
 from ....graph.sizes import Dim
+from ....simplify.matrices.isotropic import EQUAL
 from .divided_differences import is_known
-
-#: Eigenvalues count as equal when they are nearer than this part of the largest magnitude, some rounding errors.
-EQUAL = 2.0**-43
-
 
 #: What nodes are as formulas of one eigenvalue, and what makes a parameter of a node.
 Forms: TypeAlias = dict[Node, Node | None]

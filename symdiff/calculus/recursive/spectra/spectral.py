@@ -35,7 +35,7 @@ from ....graph import (
     zeros,
 )
 from ....graph.contractions import parameter, point
-from ....graph.deltas.einsum import einsum, is_zero, scale_by
+from ....graph.deltas.einsum import einsum, is_structured, is_zero, scale_by
 from ....graph.deltas.structural import identity
 from ....graph.kinds import CHOICE, SPECTRUM
 from ....graph.primitives import Spectral
@@ -46,6 +46,7 @@ from ...linear import PULLS, WHOLES, Law
 from ...modes import pullback, pushforward
 from ...rules import DIFFERENTIALS, LAWS, matmul
 from .divided_differences import divided
+from .isotropic import differential, isotropic_function, pulled, zeros_of
 from .recognition import EQUAL, as_function, factored
 
 
@@ -337,7 +338,7 @@ def _eigenvectors(node: Node, tangents: Sequence[Node | None]) -> Node:
 def _spread(node: Node, i: int, ct: Node, prefix: int) -> Node:
     """Pull a cotangent c of eigenvalues back: V diag(c) V^T, as a function of the matrix where c is one."""
     (a,) = node.args
-    found = as_function(ct, node)
+    found = as_function(ct, node) if zeros_of(a) is None else None
     if found is not None:
         whole_shape = (*ct.shape[:-1], *a.shape[-2:])
         factor, formula = factored(found)
@@ -345,6 +346,8 @@ def _spread(node: Node, i: int, ct: Node, prefix: int) -> Node:
         if factor is not None:
             result = scale_by(reshape(factor, (*factor.shape, 1, 1)) if factor.shape else factor, result)
         return result if result.shape == whole_shape else broadcast_to(result, whole_shape)
+    if not is_structured(ct) or (zeros_of(a) is not None and node in postorder([ct])):
+        return isotropic_function(a, ct)
     v = matrix("eigenvectors", a)
     lead = tuple(range(ct.ndim - 1))
     own = lead[len(lead) - (a.ndim - 2) :]
@@ -396,13 +399,17 @@ def _push_across(roots: Sequence[Node], tangents: Mapping[Node, Node], prefix: i
 
 def register() -> None:
     """Add the rules to the tables."""
-    DIFFERENTIALS.update(spectral=_spectral, eigvalsh=_eigvalsh, eigenvectors=_eigenvectors)
+    DIFFERENTIALS.update(spectral=_spectral, isotropic=differential, eigvalsh=_eigvalsh, eigenvectors=_eigenvectors)
     LAWS["spectral"] = Law(
         "theorem of Daleckii and Krein", "d f(A) = V (f[xᵢ, xⱼ] ∘ (Vᵀ dA V)) Vᵀ", "Higham 2008, theorem 3.11"
+    )
+    LAWS["isotropic"] = Law(
+        "differential of an isotropic function", "d(V g Vᵀ) = V (K ∘ E + diag(G diag(E))) Vᵀ, E = Vᵀ dA V",
+        "Lewis and Sendov 2001",
     )
     LAWS["eigvalsh"] = Law("differential of an eigenvalue", "d xᵢ = vᵢᵀ dA vᵢ", "MN 9.8; MC 67")
     LAWS["eigenvectors"] = Law(
         "differential of eigenvectors", "d V = V (K ∘ (Vᵀ dA V)), Kᵢⱼ = 1 / (xⱼ - xᵢ)", "MN 9.8"
     )
-    PULLS.update(spectral=_pull_direction, eigvalsh=_spread)
+    PULLS.update(spectral=_pull_direction, isotropic=pulled, eigvalsh=_spread)
     WHOLES[SPECTRUM] = _push_across

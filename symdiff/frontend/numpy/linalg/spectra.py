@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....calculus.recursive.spectra import isotropic as isotropics
 from ....calculus.recursive.spectra import spectral
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import (
@@ -33,6 +34,7 @@ from ....graph import matmul as stack_matmul
 from ....graph.contractions import parameter, point
 from ....graph.scalars.functions import FUNCTIONS, apply, compare, to_real, where
 from ....graph.sizes import Dim, show
+from ....simplify import without_names
 from ....simplify.facts import is_symmetric
 from .. import reductions
 from ..indexing import getitem
@@ -110,6 +112,24 @@ def funm_differential(x: Node, func: Callable[[Node], Node | None], e: Node) -> 
 def funm_differential2(x: Node, func: Callable[[Node], Node | None], e: Node, f: Node) -> Node:
     """Return the terms of :func:`funm`'s second derivative along two directions with these in this order."""
     return spectral.differential_of(funm(x, func), [to_real(e), to_real(f)])
+
+
+def isotropic(x: Node, g: Node) -> Node:
+    """Return V diag(g) V^T for a symmetric matrix with eigenvectors V, or a stack of them.
+
+    ``g`` is a vector, a formula of ``eigvalsh(x)`` and of anything else. It is alike in equal eigenvalues, as the
+    gradient of a symmetric function of them is; where it is not, the result is nan.
+    """
+    (x, _), (g, _) = without_names(to_real(x)), without_names(to_real(g))
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not g.ndim or g.shape[-1] not in (1, x.shape[-1]):
+        shapes = f"{show(x.shape)} and {show(g.shape)}"
+        raise ShapeError(f"isotropic of shapes {shapes}; expected a square matrix, and a vector of its size")
+    return isotropics.isotropic_function(x, g)
+
+
+def isotropic_differential(x: Node, g: Node, e: Node, transposed: bool = False) -> Node:
+    """Return the derivative of :func:`isotropic` in a direction; transposed, where it is not symmetric."""
+    return isotropics.isotropic_differential(isotropic(x, g), to_real(e), transposed)
 
 
 def _function_of(formula: Node, x: Node) -> Node:

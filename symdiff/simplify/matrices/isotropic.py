@@ -1,0 +1,245 @@
+"""Isotropic functions of symmetric matrices, V diag(g(x)) V^T for A = V diag(x) V^T, and their differentials.
+
+The differential of such a function is V (K * E + diag(G diag(E))) V^T for E = V^T dA V, where G holds the slopes of g
+and K_ij = (g_i - g_j) / (x_i - x_j). Where x_i = x_j, K_ij is G_ii - G_ij for every g that is alike in both (Lewis and
+Sendov, Twice differentiable spectral functions, 2001). The quotient loses digits where x_i and x_j are close, and the
+limit is taken wherever it agrees with the quotient within the rounding of that. Where x_i = x_j and g is not alike in
+both, there is no derivative: it is nan.
+
+The eigenvalues of [[0, B], [B^T, 0]] are the singular values of B, their negatives, and zeros, one for each row that B
+has more than columns. A function of the singular values is taken as odd, so that its differential is that of
+rectangular matrices, with the slope of the least singular value for the zeros.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+import numpy as np
+
+from ...graph import (
+    BOOL,
+    Labels,
+    Node,
+    constant,
+    delta,
+    elementwise,
+    matrix,
+    reduce,
+    reshape,
+    slicing,
+    substitute,
+    whole,
+)
+from ...graph.contractions import spectrum, spectrum_parameter
+from ...graph.deltas.einsum import einsum
+from ...graph.primitives import Isotropic
+from ...graph.scalars.functions import apply, compare, to_real, where
+from ...graph.sizes import Dim
+
+#: Eigenvalues count as equal when they are nearer than this part of the largest magnitude, some rounding errors.
+EQUAL = 2.0**-43
+#: Differences of g count as rounding up to this part of g: of quotients beside the limit, and of equal eigenvalues.
+_ROUNDING, _ALIKE = 2.0**-49, 2.0**-20
+#: Differences of slopes that count as rounding.
+_BENT = 2.0**-10
+
+
+def isotropic_of(node: Node, args: list[Node]) -> Node:
+    """Return an isotropic function of a matrix, or its differential, by eigenvalues and eigenvectors."""
+    return _Parts(node, args).result()
+
+
+class _Parts:
+    """Eigenvalues, g and its slopes at them, with labels for their axes: those of the stack from the last back."""
+
+    def __init__(self, node: Node, args: list[Node]) -> None:
+        payload: Isotropic = node.payload
+        self.payload = payload
+        a, given = args[0], args[1 : 1 + payload.parameters]
+        self.directions = args[1 + payload.parameters :]
+        self.x, self.v = matrix("eigvalsh", a), matrix("eigenvectors", a)
+        stand_in = {spectrum(self.x.shape): self.x}
+        stand_in |= {spectrum_parameter(k, one.shape, one.dtype): one for k, one in enumerate(given)}
+        self.g, self.slopes = substitute([payload.function, payload.slopes], stand_in)
+        self.n = self.x.shape[-1]
+        self.stack = self.x.ndim - 1
+        self.shape = node.shape
+        own = self._own_slopes()
+        self.nulls: Node | None = None
+        if payload.nulls is None:
+            self.odd, self.own = self.g, own
+        else:
+            self.odd = 0.5 * (self.g - _flipped(self.g, 1))
+            self.own = 0.5 * (own + _flipped(own, 2))
+            self.nulls = self._slopes_of_zeros(payload.nulls)
+            if self.nulls is not None:
+                self.own = self.own + _diagonal(self.nulls)
+
+    # ------------------------------------------------------------------------ slopes
+
+    def _own_slopes(self) -> Node:
+        """Return the slopes of g by the eigenvalues of the same matrix: rows are g's elements."""
+        stack, front = self.stack, self.slopes.ndim - 2 * (self.stack + 1)
+        lead, inner = tuple(range(front)), tuple(range(100, 100 + stack))
+        return einsum([self.slopes], [(*lead, *inner, 200, *inner, 201)], (*lead, *inner, 200, 201))
+
+    def _slopes_of_zeros(self, count: int) -> Node | None:
+        """Return, in the places of zeros that every such matrix has, the slope of the least singular value; else 0."""
+        if not count:
+            return None
+        assert isinstance(self.n, int)
+        least = (self.n + count) // 2
+        at = _taken(_taken(self.own, least), least)
+        zeros = constant(np.array([float(least - count <= k < least) for k in range(self.n)]))
+        return einsum([at, zeros], [tuple(range(at.ndim)), (100,)], (*range(at.ndim), 100))
+
+    def along(self, dx: Node) -> Node:
+        """Return the change of g when eigenvalues change by ``dx``."""
+        change = self._moved(dx)
+        if self.payload.nulls is not None:
+            change = 0.5 * (change + _flipped(self._moved(_flipped(dx, 1)), 1))
+        if self.nulls is not None:
+            change = change + self.nulls * dx
+        return change
+
+    def _moved(self, dx: Node) -> Node:
+        stack, front = self.stack, self.slopes.ndim - 2 * (self.stack + 1)
+        free = dx.ndim - stack - 1
+        lead = tuple(range(-max(front, free), 0))
+        rows, columns = (tuple(range(start, start + stack + 1)) for start in (100, 200))
+        given = (*lead[len(lead) - front :], *rows, *columns)
+        if self.payload.transposed:
+            rows, columns = columns, rows
+        moved = (*lead[len(lead) - free :], *columns)
+        own = [_without_ones(x, labels, self.shape, len(lead)) for x, labels in ((self.slopes, given), (dx, moved))]
+        sizes = dict(zip(lead, self.shape, strict=False))
+        return einsum([self.slopes, dx], own, (*lead, *rows), sizes)
+
+    # ------------------------------------------------------------------------ differences
+
+    def _differences(self) -> tuple[Node, Node, Node]:
+        """Return K, and where g is not alike in equal eigenvalues: in its values, or in its slopes as well."""
+        rows, columns = _row(self.x), _column(self.x)
+        gap = rows - columns
+        largest = reduce("max", apply("abs", self.x), (self.x.ndim - 1,))
+        largest = reshape(largest, (*largest.shape, 1, 1))
+        bound = EQUAL * largest
+        own = compare("equal", delta(self.n, self.n), 1.0)
+        equal = _both(compare("less_equal", apply("abs", gap), bound), _not(own))
+        diagonal = einsum([self.own], [(*range(self.own.ndim - 1), self.own.ndim - 2)], tuple(range(self.own.ndim - 1)))
+        limit = 0.5 * (_row(diagonal) + _column(diagonal) - self.own - _swapped(self.own))
+        change = _row(self.odd) - _column(self.odd)
+        left = apply("abs", change - limit * gap)
+        sizes = apply("abs", self.odd)
+        size = _row(sizes) + _column(sizes)
+        total = self._row_sums()
+        # g changes by so much when eigenvalues do by their own size
+        swing = largest * (_row(total) + _column(total))
+        noise = _ALIKE * size + 8.0 * EQUAL * swing
+        unlike = _both(equal, compare("less", noise, left))
+        steep = apply("abs", _row(diagonal) - _column(diagonal)) + self._mixed_differences()
+        wide = compare("less", _BENT * (_row(total) + _column(total)), steep)
+        bent = _both(_both(equal, wide), compare("less_equal", _BENT * size, largest * steep))
+        near = elementwise("logical_or", (equal, compare("less_equal", left, _ROUNDING * (size + swing))), BOOL)
+        quotient = where(near, limit, change / where(near, 1.0, gap))
+        return where(own, 0.0, quotient), unlike, elementwise("logical_or", (unlike, bent), BOOL)
+
+    def _row_sums(self) -> Node:
+        axes = tuple(range(self.own.ndim))
+        return einsum([apply("abs", self.own)], [axes], axes[:-1])
+
+    def _mixed_differences(self) -> Node:
+        """Return the largest difference of G_ik and G_jk over all other k."""
+        h = self.own
+        rows = reshape(h, (*h.shape[:-2], self.n, 1, self.n))
+        columns = reshape(h, (*h.shape[:-2], 1, self.n, self.n))
+        own = compare("equal", delta(self.n, self.n), 1.0)
+        met = elementwise("logical_or", (reshape(own, (self.n, 1, self.n)), reshape(own, (1, self.n, self.n))), BOOL)
+        return reduce("max", where(met, 0.0, apply("abs", rows - columns)), (h.ndim,))
+
+    # ------------------------------------------------------------------------ results
+
+    def result(self) -> Node:
+        k, unlike, unknown = self._differences()
+        if not self.directions:
+            known = where(compare("less", 0.0, _any(unlike)), nan, 1.0)
+            return self._turned(self.g * known)
+        (e,) = self.directions
+        inside = self._inside(e)
+        front = tuple(range(inside.ndim - 2))
+        dx = einsum([inside], [(*front, 100, 100)], (*front, 100))
+        known = where(unknown, nan, k)
+        diagonal = self.along(dx)
+        return self._turned(known * inside + _diagonal(diagonal), matrices=True)
+
+    def _inside(self, e: Node) -> Node:
+        lead = tuple(range(e.ndim - 2))
+        own = lead[len(lead) - self.stack :]
+        return einsum([self.v, e, self.v], [(*own, 100, 102), (*lead, 100, 101), (*own, 101, 103)], (*lead, 102, 103))
+
+    def _turned(self, middle: Node, matrices: bool = False) -> Node:
+        """Return V m V^T, for diagonal matrices or any."""
+        inner: Labels = (102, 103) if matrices else (102,)
+        lead = tuple(range(middle.ndim - len(inner)))
+        own = lead[len(lead) - self.stack :]
+        return einsum(
+            [self.v, middle, self.v],
+            [(*own, 100, 102), (*lead, *inner), (*own, 101, inner[-1])],
+            (*lead, 100, 101),
+        )
+
+
+def _diagonal(x: Node) -> Node:
+    own = tuple(range(x.ndim))
+    return einsum([x, delta(x.shape[-1], x.shape[-1])], [own, (own[-1], 100)], (*own, 100))
+
+
+def _row(x: Node) -> Node:
+    return reshape(x, (*x.shape, 1))
+
+
+def _column(x: Node) -> Node:
+    return reshape(x, (*x.shape[:-1], 1, x.shape[-1]))
+
+
+def _swapped(x: Node) -> Node:
+    axes = tuple(range(x.ndim))
+    return einsum([x], [axes], (*axes[:-2], axes[-1], axes[-2]))
+
+
+def _flipped(x: Node, count: int) -> Node:
+    """Turn the last axes around."""
+    last: list[tuple[Dim, int, Dim | None]] = [(size - 1, -1, size) for size in x.shape[x.ndim - count :]]
+    return slicing(x, (*map(whole, x.shape[: x.ndim - count]), *last))
+
+
+def _taken(x: Node, place: int) -> Node:
+    """Take one place of the last axis."""
+    axis = x.ndim - 1
+    return slicing(x, tuple([(place, 1, None) if a == axis else whole(n) for a, n in enumerate(x.shape)]))
+
+
+def _both(a: Node, b: Node) -> Node:
+    return elementwise("logical_and", (a, b), BOOL)
+
+
+def _not(a: Node) -> Node:
+    return elementwise("logical_not", (a,), BOOL)
+
+
+def _any(x: Node) -> Node:
+    """Return how many conditions hold along the last axis."""
+    axes = tuple(range(x.ndim))
+    return einsum([to_real(x)], [axes], axes[:-1])
+
+
+def _without_ones(x: Node, labels: Labels, shape: tuple[Dim, ...], count: int) -> Labels:
+    """Give axes of size 1 that are broadcast labels of their own, which are summed over."""
+    start = count
+    return tuple(
+        [
+            300 + k if label < 0 and size == 1 != shape[start + label] else label
+            for k, (label, size) in enumerate(zip(labels, x.shape, strict=True))
+        ]
+    )
