@@ -96,9 +96,7 @@ def test_definitions_in_text_change_no_number(text: str) -> None:
         lines.append(f"h{len(lines)} = {found[0]}")
         rest = f"{rest[: found.start()]}h{len(lines) - 1}{rest[found.end() :]}"
     written = "\n".join([*lines, rest])
-    kernels = []
-    for one in (text, written):
-        kernels.append(results(read(one)))
+    kernels = [results(read(one)) for one in (text, written)]
     for x in POINTS:
         for a in MATRICES if "A" in text else MATRICES[:1]:
             want, got = (kernel(x, a) for kernel in kernels)
