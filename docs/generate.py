@@ -224,6 +224,10 @@ def _arguments(entry: Entry) -> str:
     return most if entry.most == entry.least else f"{entry.least} to {most}" if entry.most else f"{entry.least} or more"
 
 
+#: Operations that take the symmetric part of a matrix.
+SYMMETRIC = ("eigvalsh", "eigh", "eigenvectors", "simple_eigenvectors", "isotropic")
+
+
 def array_rows() -> Iterable[Sequence[str]]:
     """Return a line for each operation that is not a row of the table of functions."""
     names: dict[str, list[str]] = {}
@@ -232,9 +236,11 @@ def array_rows() -> Iterable[Sequence[str]]:
             names.setdefault(entry.name, []).append(name)
     for own, several in names.items():
         entry = LIBRARY[own]
-        marked = "" if entry.in_text else "not in text"
+        marked = [] if entry.in_text else ["not in text"]
+        if own in SYMMETRIC:
+            marked.append("of the symmetric part (A + Aᵀ) / 2, where NumPy reads the lower triangle")
         keywords = ", ".join(map(_code, entry.keywords))
-        yield (", ".join(map(_code, several)), _arguments(entry), keywords, marked)
+        yield (", ".join(map(_code, several)), _arguments(entry), keywords, "; ".join(marked))
 
 
 def density_rows() -> Iterable[Sequence[str]]:

@@ -11,6 +11,7 @@ import pytest
 from test_linear_algebra import draw
 
 import symdiff as sd
+from symdiff.frontend.formula import read_formula
 
 
 def _spread(x: list[Any]) -> Any:
@@ -188,3 +189,30 @@ def test_what_is_used_is_simple_where_others_are_equal() -> None:
     for text in ("sum(s)", "s[0] * s[1]", "norm(s)"):
         kernel = three("s = svdvals(A)\n" + text, A=(3, 3))
         assert np.isnan(kernel(np.zeros((3, 3)))["bend"]).any(), text
+
+
+def test_eigenvalues_are_those_of_the_symmetric_part() -> None:
+    a = draw(3, 3, seed=4)
+    kernel = three("l = eigvalsh(A)\nl[0] * l[1] + l[2]", A=(3, 3))
+    got = kernel(a)
+    want = np.linalg.eigvalsh((a + a.T) / 2)
+    np.testing.assert_allclose(got["value"], want[0] * want[1] + want[2], rtol=1e-13)
+    np.testing.assert_allclose(got["slope"], got["slope"].T, rtol=1e-13)
+
+
+def test_printed_derivatives_are_read_back() -> None:
+    a = matrix_of([1.0, 1.0, 3.0], 3)
+    for text in ("l = eigvalsh(A)\nl[0] * l[1] * exp(l[2])", "s = svdvals(A)\ns @ s / sum(s)"):
+        for derive in (sd.gradient, sd.hessian):
+            made = derive(text, "A", A=(3, 3))
+            again = sd.compile(str(made), A=(3, 3), backend="numpy")
+            np.testing.assert_allclose(again(a), sd.compile(made, backend="numpy")(a), rtol=1e-12, atol=1e-12)
+
+
+def test_sizes_of_inputs_that_vanished_are_read_back() -> None:
+    for text in ("x @ x", "x[0] * x[-1]"):
+        printed = str(sd.hessian(text, "x", x="n"))
+        again = read_formula(printed, {}).value
+        assert str(again) == printed
+        np.testing.assert_array_equal(sd.compile(printed, x="n")(np.ones(4)), sd.compile(
+            sd.hessian(text, "x", x=4))(np.ones(4)))  # fmt: skip

@@ -59,6 +59,8 @@ def test_entry_to_third_order(call: Call) -> None:
     f = out + 0.25 * out * out
     values = dict(zip(symbols, call.values, strict=True))
     order = 2 if call.name in ("expm", "logm", "sqrtm", "funm", "polar", "expm_frechet") else 3
+    if call.name.startswith("isotropic_"):
+        order = 2
     if call.name.endswith("m_differential"):  # which are derivatives of these
         order = 1
     check_calculus(f, real(symbols), values, blocks=int(f.size) <= 6, tolerance=1e-9, order=order)

@@ -61,12 +61,12 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
 
 
 def eigh(x: Any, /) -> Any:
-    """Return eigenvalues, in rising order, and eigenvectors of a symmetric matrix."""
+    """Return eigenvalues, in rising order, and eigenvectors of a symmetric matrix; of another one's symmetric part."""
     return run_parts("eigh", x)
 
 
 def eigvalsh(x: Any, /) -> Array:
-    """Return the eigenvalues of a symmetric matrix, in rising order."""
+    """Return the eigenvalues of a symmetric matrix, in rising order; of another one's symmetric part."""
     return run("eigvalsh", x)
 
 

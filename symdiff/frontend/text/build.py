@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import EllipsisType, MappingProxyType
@@ -129,6 +129,8 @@ class _Builder:
         self.names: dict[str, Array] = {}
         self.mentioned, self.measured = set[str](), set[str]()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
+        for name in _sizes_in(tree.terms) - inputs.keys() - CONSTANTS.keys():
+            self.sizes.setdefault(name, named(name))  # a letter that no input has (any more)
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
         self.arrows, self.letters = arrows_of(tree.terms, "by_index"), letters_of(tree.terms)
@@ -443,6 +445,26 @@ class _Builder:
         if isinstance(value, str) and name == "einsum":
             return value
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
+
+
+#: Functions that take sizes, and the first of their arguments that is one.
+_SIZED = {"eye": 0, "zeros": 0, "ones": 0, "arange": 0, "tri": 0, "broadcast_to": 1}
+
+
+def _sizes_in(terms: Sequence[SyntaxNode]) -> set[str]:
+    """Return the names that stand where a function takes sizes."""
+    found: set[str] = set()
+    for term in terms:
+        if term.kind != "call" or term.value[0] not in _SIZED:
+            continue
+        places = list(term.children[_SIZED[term.value[0]] :])
+        while places:
+            part = terms[places.pop()]
+            if part.kind == "name":
+                found.add(part.value)
+            elif part.kind in ("unary", "binary", "tuple", "list"):
+                places += part.children
+    return found - {term.value for term in terms if term.kind == "define"}
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...calculus.recursive.spectra.recognition import EQUAL
 from ...graph import BOOL, Node, dependents, postorder
 from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function
 from ...graph.scalars.functions import FUNCTIONS
 from ...printing import text
+from ...simplify.matrices.isotropic import EQUAL
 
 Values: TypeAlias = npt.NDArray[Any]
 

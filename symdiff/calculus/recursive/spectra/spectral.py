@@ -42,12 +42,13 @@ from ....graph.primitives import Spectral
 from ....graph.scalars.functions import apply, compare, scalar_constant, where
 from ....graph.sizes import Dim
 from ....simplify.facts import is_symmetric
+from ....simplify.matrices.isotropic import EQUAL
 from ...linear import PULLS, WHOLES, Law
 from ...modes import pullback, pushforward
 from ...rules import DIFFERENTIALS, LAWS, matmul
 from .divided_differences import divided
 from .isotropic import differential, isotropic_function, pulled, zeros_of
-from .recognition import EQUAL, as_function, factored
+from .recognition import as_function, factored
 
 
 def function_of(function: Node, a: Node, parameters: Sequence[Node] = (), name: str = "funm") -> Node:

@@ -69,12 +69,19 @@ class Singular(NamedTuple):
 
 
 def eigvalsh(x: Node) -> Node:
-    """Return the eigenvalues of a symmetric matrix, or of a stack of them, in rising order."""
+    """Return the eigenvalues of a symmetric matrix, or of a stack of them, in rising order.
+
+    Of a matrix that is not symmetric they are those of its symmetric part, (x + x^T) / 2, where NumPy reads the lower
+    triangle alone: so the gradient is symmetric, and that of a matrix which is meant to be symmetric.
+    """
     return matrix("eigvalsh", to_real(x))
 
 
 def eigh(x: Node) -> Spectrum:
-    """Return the eigenvalues of a symmetric matrix in rising order, and orthonormal eigenvectors as columns."""
+    """Return the eigenvalues of a symmetric matrix in rising order, and orthonormal eigenvectors as columns.
+
+    Of a matrix that is not symmetric they are those of its symmetric part, as of :func:`eigvalsh`.
+    """
     return Spectrum(eigvalsh(x), matrix("eigenvectors", to_real(x)))
 
 
