@@ -73,7 +73,7 @@ def test_text_opens_nothing(here: Path) -> None:
     shapes = {"x": 3, "y": 3}
     def everything():
         f = sd.gradient("sum(sin(x)) * exp(y @ y)", "x", shapes=shapes, budget="strict")
-        str(f), f.unicode(), f.latex(), f.sympy, sd.steps("sum(sin(x))", "x", shapes=shapes, budget="strict").latex()
+        str(f), f.unicode(), f.latex(), f.sympy, sd.steps("sum(sin(x))", "x", x=3, budget="strict").latex()
         sd.parse(text, shapes, budget="strict")
         for bad in ("__import__('os').system('id')", "open('/etc/passwd')", "x.__class__", "@/etc/passwd", "x; y"):
             try:
