@@ -23,8 +23,20 @@ SECONDS = 4.0
 MEGABYTES = 500
 _ESCAPES = ("\x1b[31m", "\x1b]0;t\x07", "\x9b2J", "\u202e", "\x08", "\r", "\x00", "\ud800", "\u2066")
 _NAMES = ("x", "y", "v", "A", "n", "__class__", "lambda", "x" * 70, "<b>", "$x$", "é", "", "a b", "../x", "~", "@x")
+_FORMATS = ("text", "latex", "mathml", "sympy", "c", "numpy", "json")
 _FILES = ("secret.txt", "/proc/self/environ", "../secret.txt", "~/x", "/dev/zero", "/dev/stdin", ".", "")
-_RULES = ("sin(A)*A + B", "A*B + A", "A**2 - B", "(A+B)*(A-B)", "A/(1+B)", "exp(A)*B", "A + B/x", "A @ A", "A**A", "[A, B]")
+_RULES = (
+    "sin(A)*A + B",
+    "A*B + A",
+    "A**2 - B",
+    "(A+B)*(A-B)",
+    "A/(1+B)",
+    "exp(A)*B",
+    "A + B/x",
+    "A @ A",
+    "A**A",
+    "[A, B]",
+)
 _ASKS = (
     "derivative(tan(x)**x, x, {n})",
     "hessian(sum(outer(v, v) ** {n}), v)",
@@ -43,21 +55,30 @@ _ASKS = (
 def draw(rng: random.Random) -> StrangerCase:
     """Draw a command line and a table."""
     command = rng.choice(("derive", "derive", "eval", "check", "report", "export"))
-    args = [command, "--untrusted", *_options(rng, command)]
-    text = _text(rng)
+    tame = ["--wrt", "x", *(["--out", "made"] if command == "export" else [])]
+    tame += ["--value", "x=0.7"] if command in ("eval", "check") else []
+    tame += ["--format", rng.choice(_FORMATS)] if command == "derive" else []
+    is_tame = rng.random() < 0.6  # what is refused for its options never comes to work
+    args = [command, "--untrusted", *(tame if is_tame else _options(rng, command))]
+    text = _text(rng, 0.2 if is_tame else 0.0)
     args += ["--", text] if text.startswith("-") and text != "-" else [text]
     header = ",".join(_name(rng) for _ in range(rng.randint(1, 4)))
-    rows = "".join(",".join(rng.choice(("1", "2.5", "nan", "1e400", "x", "")) for _ in range(2)) + "\n" for _ in range(3))
+    rows = "".join(
+        ",".join(rng.choice(("1", "2.5", "nan", "1e400", "x", "")) for _ in range(2)) + "\n" for _ in range(3)
+    )
     return args, f"{header}\n{rows}"
 
 
 def _options(rng: random.Random, command: str) -> Iterator[str]:
     for _ in range(rng.randint(0, 3)):
-        yield from ("--shape", f"{_name(rng)}={rng.choice(('', '2', 'n,n', '2,3', '1000000', '-1', '1e9', _name(rng)))}")
+        yield from (
+            "--shape",
+            f"{_name(rng)}={rng.choice(('', '2', 'n,n', '2,3', '1000000', '-1', '1e9', _name(rng)))}",
+        )
     if rng.random() < 0.8:
         yield from ("--wrt", rng.choice(("x", "x", "v", "A", _name(rng))))
     if command == "derive" and rng.random() < 0.5:
-        yield from ("--format", rng.choice(("text", "latex", "mathml", "sympy", "c", "numpy", "json", _name(rng))))
+        yield from ("--format", rng.choice((*_FORMATS, _name(rng))))
     if command in ("eval", "check"):
         yield from ("--value", f"x={rng.choice(('1', '[1,2]', '1e308', '[' * 5000, 'x', _name(rng)))}")
         if rng.random() < 0.4:
@@ -75,8 +96,8 @@ def _name(rng: random.Random) -> str:
     return name * 100_000 if rng.random() < 0.01 else name
 
 
-def _text(rng: random.Random) -> str:
-    way = rng.random()
+def _text(rng: random.Random, least: float) -> str:
+    way = rng.uniform(least, 0.55 if least else 1.0)
     if way < 0.1:
         return f"@{rng.choice(_FILES)}"
     if way < 0.3:

@@ -151,8 +151,8 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
         raise error
     if method := _method_of_users(error):
         raise ArgumentError(
-            f"{title} has an argument of a class whose {method} fails ({type(error).__name__}); expected arrays, numbers, "
-            "names and formulas, or an object that can be compared and shown"
+            f"{title} has an argument of a class whose {method} fails ({type(error).__name__}); expected arrays, "
+            "numbers, names and formulas, or an object that can be compared and shown"
         ) from error
     given = [*map(described, args), *(f"{name}={described(value)}" for name, value in (kwargs or {}).items())]
     call = f"{title}({', '.join(given):.300})"

@@ -225,7 +225,8 @@ class Operand:
         """Refuse functions of PyTorch, which hand over here."""
         name = getattr(func, "__name__", "a function")
         raise SymbolError(
-            f"torch.{name:.60} on a symbol; write NumPy's (np.sin(x)) or symdiff's, and give the kernel to PyTorch: k.torch()"
+            f"torch.{name:.60} on a symbol; write NumPy's (np.sin(x)) or symdiff's, and "
+            "give the kernel to PyTorch: k.torch()"
         )
 
 
