@@ -73,7 +73,7 @@ def _quoted() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = printable(shortened(error.message))
+        vars(error)["message"] = printable(shortened(error.message))
         raise
 
 
