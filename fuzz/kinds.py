@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import arguments, files, layouts, sizes, texts, values
+from . import arguments, files, layouts, sizes, strangers, texts, values
 from .case import Kind
 
 KINDS: dict[str, Kind] = {
@@ -13,6 +13,7 @@ KINDS: dict[str, Kind] = {
         Kind("layouts", layouts.draw, layouts.run, layouts.smaller, seconds=30.0),
         Kind("sizes", sizes.draw, sizes.run, sizes.smaller, seconds=60.0),
         Kind("files", files.draw, files.run, files.smaller, seconds=5.0, megabytes=2048),
+        Kind("strangers", strangers.draw, strangers.run, strangers.smaller, seconds=30.0, megabytes=8192),
         Kind("arguments", arguments.draw, arguments.run, arguments.smaller),
     )
 }

@@ -38,7 +38,7 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 
 
 class SymdiffError(Exception):
-    """Base of all errors raised by symdiff. Messages quote what comes from outside, so they hold printable text only."""
+    """Base of all errors raised by symdiff, whose messages hold printable text only."""
 
     _longest = _LONGEST
 

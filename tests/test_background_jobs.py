@@ -109,3 +109,54 @@ def test_a_waiting_thread_ends_before_a_fork() -> None:
     assert thread is not None
     background._worker.hold()
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_interrupt_within_the_start_of_the_thread_leaves_one_that_works(
+    begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the interrupt leaves, each job is done once: a thread that nobody knows takes none."""
+    monkeypatch.setattr(background, "MOMENT", 0.0)
+    start = threading.Thread.start
+    count = [0]
+
+    def interrupted(self: threading.Thread) -> None:
+        count[0] += 1
+        if count[0] == 1:
+            if begun:
+                start(self)
+            raise KeyboardInterrupt
+        start(self)
+
+    class Counted(Job):
+        times = 0
+
+        def __call__(self) -> None:
+            self.times += 1
+            super().__call__()
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    failed: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    jobs = [Counted() for _ in range(20)]
+    with pytest.raises(KeyboardInterrupt):
+        background.submit(jobs[0])
+    for job in jobs[1:]:
+        background.submit(job)
+    assert background.urge()
+    assert all(job.done.wait(60) for job in jobs)
+    until(lambda: not background.busy())
+    assert [job.times for job in jobs] == [1] * len(jobs)
+    assert not failed
+
+
+def test_a_thread_that_nobody_knows_takes_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "MOMENT", 0.0)
+    job = Job()
+    monkeypatch.setattr(background._worker, "start", lambda: None)
+    background.submit(job)
+    stray = threading.Thread(target=background._worker.work)
+    stray.start()
+    stray.join(60)
+    assert not stray.is_alive()
+    assert not job.done.is_set()

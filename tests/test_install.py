@@ -171,7 +171,9 @@ def test_messages_name_the_extra_of_the_distribution() -> None:
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder of installed packages with this one in it."""
-    shutil.copytree(ROOT / "symdiff", tmp_path / "symdiff", ignore=shutil.ignore_patterns("__pycache__", "*.pyx", "*.h"))
+    shutil.copytree(
+        ROOT / "symdiff", tmp_path / "symdiff", ignore=shutil.ignore_patterns("__pycache__", "*.pyx", "*.h")
+    )
     shutil.copy(ROOT / "symdiff_command.py", tmp_path)
     return tmp_path
 

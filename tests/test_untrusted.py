@@ -1,4 +1,4 @@
-"""What a stranger's text, names, files and options can cause, and what they cannot: docs/untrusted.md, sentence by sentence."""
+"""What a stranger can cause, and what he cannot, as docs/untrusted.md says it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_text_opens_nothing(here: Path) -> None:
     shapes = {"x": 3, "y": 3}
     def everything():
         f = sd.gradient("sum(sin(x)) * exp(y @ y)", "x", shapes=shapes, budget="strict")
-        str(f), f.unicode(), f.latex(), f.sympy, sd.steps("sum(sin(x))", "x", shapes=shapes, budget="strict").latex()
+        str(f), f.unicode(), f.latex(), f.sympy, sd.steps("sum(sin(x))", "x", x=3, budget="strict").latex()
         sd.parse(text, shapes, budget="strict")
         for bad in ("__import__('os').system('id')", "open('/etc/passwd')", "x.__class__", "@/etc/passwd", "x; y"):
             try:
@@ -92,7 +93,8 @@ def test_text_opens_nothing(here: Path) -> None:
     assert not seen, seen
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], check=False, capture_output=True, text=True, cwd=here, timeout=300,
+        [sys.executable, "-c", textwrap.dedent(code)], check=False, capture_output=True, text=True, cwd=here,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": str(Path(sd.__file__).parent.parent)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -150,7 +152,7 @@ def test_column_names_are_printed_as_codes(escape: str, here: Path) -> None:
         assert result.exit_code == 2
         assert not OBEYED.search(result.output), result.output
     pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     parquet.write_table(pyarrow.table({name: [1.0, 2.0], "c": [3.0, 4.0]}), "t.parquet")
     result = run("eval", "x", "--data", "t.parquet")
@@ -248,7 +250,7 @@ def test_messages_do_not_repeat_all_that_came(args: list[str], letter: str, here
         lambda s: sd.compile("x", **{s: 3}),
         lambda s: sd.gradient("x", s),
         lambda s: sd.gradient("x", "x", budget=s),
-        lambda s: sd.scalar(s),
+        sd.scalar,
         lambda s: sd.parse("x", dialect=s),
         lambda s: sd.array("x", (s,)),
         lambda s: getattr(sd, s),
@@ -291,7 +293,7 @@ def test_what_strict_accepts_is_printed_in_work_linear_in_its_lines(rule: str) -
         assert before is not None
         assert after is not None
         used.append((before[1] - after[1], len(text)))
-    for (less, short), (more, long) in zip(used, used[1:], strict=False):
+    for (less, short), (more, long) in pairwise(used):
         assert more < 4 * less + 4_000
         assert long < 3 * short + 500
 

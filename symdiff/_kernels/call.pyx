@@ -421,7 +421,10 @@ cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject 
     elif ordinary:
         ordinary = self.arrange(args, given, <tuple>names, arguments, &out)
     if ordinary:
-        result = self.quick(args if names == NULL else arguments, <object>out)
+        try:
+            result = self.quick(args if names == NULL else arguments, <object>out)
+        except MemoryError:  # the long way tells of what
+            result = NotImplemented
         if result is not NotImplemented:
             return result
     others = {<object>PyTuple_GET_ITEM(<object>names, i): <object>args[given + i]

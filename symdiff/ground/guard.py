@@ -8,6 +8,7 @@ function that the user gave pass as they are; so do warnings that are errors.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -148,6 +149,11 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
     """
     if isinstance(error, SymdiffError | Warning | FloatingPointError) or _MARK in error.__dict__:
         raise error
+    if method := _method_of_users(error):
+        raise ArgumentError(
+            f"{title} has an argument of a class whose {method} fails ({type(error).__name__}); expected arrays, "
+            "numbers, names and formulas, or an object that can be compared and shown"
+        ) from error
     given = [*map(described, args), *(f"{name}={described(value)}" for name, value in (kwargs or {}).items())]
     call = f"{title}({', '.join(given):.300})"
     words = (str(error).strip().splitlines() or [""])[0]
@@ -159,6 +165,22 @@ def refuse(error: Exception, title: str, args: Sequence[Any] = (), kwargs: Mappi
             wrong = "lacks an argument" if "required positional argument" in words else told
             raise meaning(f"{call} {wrong} ({found})") from error
     raise InternalError(f"{call} {_DEFECT} ({found})") from error
+
+
+#: Modules whose methods are no user's.
+_LIBRARIES = frozenset({"symdiff", "numpy", "scipy", "sympy", "mpmath", *sys.stdlib_module_names})
+
+
+def _method_of_users(error: Exception) -> str | None:
+    """Return the special method of a class of the user's that failed, such as ``__eq__``, if one did."""
+    step = error.__traceback__
+    while step is not None:
+        code, module = step.tb_frame.f_code, str(step.tb_frame.f_globals.get("__name__", ""))
+        name = code.co_name
+        if name.startswith("__") and name.endswith("__") and module.partition(".")[0] not in _LIBRARIES:
+            return name
+        step = step.tb_next
+    return None
 
 
 def is_function(value: object) -> bool:
@@ -195,7 +217,7 @@ def described(value: Any) -> str:
     """Name an argument in a few words, whatever it is."""
     if isinstance(value, int) and not -(2**64) < value < 2**64:
         return f"a number of {value.bit_length()} bits"
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or type(value) in (bool, int, float):
         return repr(value)
     if isinstance(value, str):
         return repr(value[:40]) + ("..." if len(value) > 40 else "")

@@ -68,7 +68,13 @@ class Calls(CallPath):
 
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that compiled code hands on: check everything, convert, or tell what is wrong."""
-        args = self._arguments(args, inputs, named)
+        try:
+            return self._answered(self._arguments(args, inputs, named), out)
+        except Exception as error:
+            refuse(error, "a call of a kernel", args)
+
+    def _answered(self, args: Sequence[Any], out: Any) -> Any:
+        """Serve a call of one argument for each input."""
         if not any(type(one) is not np.ndarray and container_library(one) for one in args):
             return self._serve(args, out)
         from .calls.labels import without_labels

@@ -214,6 +214,21 @@ class Operand:
         cell[()] = self
         return cell
 
+    def __jax_array__(self) -> NoReturn:
+        """Refuse functions of JAX, which ask for an array of its own."""
+        raise SymbolError(
+            "a function of JAX on a symbol; write NumPy's (np.sin(x)) or symdiff's, and give the kernel to JAX: k.jax()"
+        )
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        """Refuse functions of PyTorch, which hand over here."""
+        name = getattr(func, "__name__", "a function")
+        raise SymbolError(
+            f"torch.{name:.60} on a symbol; write NumPy's (np.sin(x)) or symdiff's, and "
+            "give the kernel to PyTorch: k.torch()"
+        )
+
 
 def as_node(value: Any) -> Node:
     """Return the node of a symbol, a number, an array of numbers, or a list holding any of them.

@@ -50,8 +50,8 @@ from .products import (
 
 #: Formulas of more nodes are shown as they are.
 _LARGEST = 1_000
-#: Terms that sums among factors are multiplied out to, at most, for each node and besides: a chain of sums that each stand in the
-#: next would be written out whole in every link.
+#: Terms that sums among factors are multiplied out to, at most, for each node and besides: of a chain of sums that each
+#: stand in the next, every link would be written out whole.
 _EXPANSIONS, _FREE_EXPANSIONS = 4, 1_000
 #: Further passes over a sum that has changed.
 _ROUNDS = 3

@@ -45,6 +45,9 @@ __all__ = [
     "stack_batches",
 ]
 
+#: Most axes of a batch, as NumPy broadcasts no more of them.
+MOST_BATCH_AXES = 32
+
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 #: Batch axes that units take; more are brought into one, by copying where that must be.
 MOST_AXES = 8
@@ -276,6 +279,9 @@ def stack_batches(
         batches.append(array.shape[:extra])
     if wrong:
         raise ShapeError(". ".join(wrong))
+    if len(max(batches, key=len, default=())) > MOST_BATCH_AXES:
+        told = ", ".join(f"{p.name} has {len(b)}" for p, b in zip(inputs, batches, strict=True))
+        raise LimitError(f"{told} batch axes; expected {MOST_BATCH_AXES} at most: reshape them to fewer")
     samples = [array.shape[len(lead) :] for array, lead in zip(arrays, batches, strict=True)]
     sizes = bind([p.name for p in inputs], [p.shape for p in inputs], samples)
     try:

@@ -72,12 +72,18 @@ class _Worker:
     def start(self) -> None:
         """Start the thread if there are jobs and no thread runs."""
         with self.lock:
-            if self.thread is None and self.jobs and not self.held:
+            if not self.runs() and self.jobs and not self.held:
                 thread = threading.Thread(target=self.work, name="symdiff-build", daemon=True)
+                # Before it starts: a thread that an interrupt leaves behind within start() is the one that is known, or
+                # finds that it is not, and ends.
+                self.thread = thread
                 # At shutdown, or beyond the system's limit, no thread can be started; the jobs then stay undone.
                 with contextlib.suppress(RuntimeError):
                     thread.start()
-                    self.thread = thread
+
+    def runs(self) -> bool:
+        """Tell whether the thread is there; one that was interrupted before it began is not."""
+        return self.thread is not None and self.thread.is_alive()
 
     def give_way(self) -> None:
         """Wait until no public call has worked on a formula for a moment."""
@@ -93,9 +99,12 @@ class _Worker:
             self.urged.wait(min(left, end - now))
 
     def work(self) -> None:
-        while True:
+        own = threading.current_thread()
+        while self.thread is own:
             self.give_way()
             with self.lock:
+                if self.thread is not own:
+                    return
                 if self.held or not self.jobs:
                     self.thread = None
                     self.urged.clear()
@@ -155,7 +164,7 @@ def submit(job: Job) -> None:
 
 def busy() -> bool:
     """Whether there is a job that is not done, so that a further one starts no thread."""
-    return _worker.thread is not None and not _worker.held
+    return _worker.runs() and not _worker.held
 
 
 def broken_off() -> bool:
@@ -169,7 +178,7 @@ def urge() -> bool:
         if _worker.jobs:
             _worker.urged.set()
     _worker.start()
-    return _worker.thread is not None or _worker.held or not _worker.jobs
+    return _worker.runs() or _worker.held or not _worker.jobs
 
 
 def ended() -> bool:

@@ -73,7 +73,7 @@ def _quoted() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = printable(shortened(error.message))
+        vars(error)["message"] = printable(shortened(error.message))
         raise
 
 
@@ -342,7 +342,8 @@ def as_json(found: Any) -> str:
     '{"x": [1.0, "inf"]}'
     """
     # a terminal obeys more characters than JSON has codes for
-    return OBEYED.sub(lambda one: json.dumps(one[0])[1:-1], json.dumps(_plain(found), ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(found), ensure_ascii=False, allow_nan=False)
+    return OBEYED.sub(lambda one: json.dumps(one[0])[1:-1], text)
 
 
 def _plain(value: Any) -> Any:

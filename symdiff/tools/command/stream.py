@@ -17,8 +17,10 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ...calculus.cost import cost
 from ...errors import ArgumentError, DataError
 from ...frontend.array import Array
+from ...ground.budget import spend
 from ...ground.files import replace_file
 from ...runtime.kernel import Kernel
 from ..parquet import parquet_writer
@@ -87,7 +89,8 @@ def run_streamed(
 ) -> None:
     """Compute some rows at a time, and say what came of it."""
     start = time.perf_counter()
-    rows, sums, size = _run_rows(kernel, fixed, streams, count, reduce, out)
+    operations = cost([one.node for one in results.values()])
+    rows, sums, size = _run_rows(kernel, fixed, streams, count, reduce, out, operations)
     seconds = time.perf_counter() - start
     say(console, f"{rows} rows of {', '.join(streams)}, {count} at a time, in {seconds:.3g} s", "dim")
     for name, one in (sums or {}).items():
@@ -103,6 +106,7 @@ def _run_rows(
     count: int,
     reduce: str | None,
     out: Path | None,
+    operations: float,
 ) -> tuple[int, dict[str, Numbers] | None, int]:
     """Compute results of some rows at a time.
 
@@ -118,6 +122,8 @@ def _run_rows(
     reduce : {None, "sum"}
     out : Path or None
         Written row by row unless results are summed.
+    operations : float
+        Of one row, which the budget is charged for.
 
     Returns
     -------
@@ -137,7 +143,9 @@ def _run_rows(
     def results() -> Iterator[dict[str, Numbers]]:
         nonlocal rows
         for batch in _batches(streams, count):
-            rows += len(next(iter(batch.values())))
+            own = len(next(iter(batch.values())))
+            rows += own
+            spend(int(operations * own) // 200)
             yield {name: np.asarray(one) for name, one in kernel(inputs={**fixed, **batch}).items()}
 
     if reduce is not None:
