@@ -528,12 +528,14 @@ def _above_tangent(term: Node, rest: dict[Node, float]) -> Bounds | None:
         return None
     (u,), (value, slope), c = term.args, row.at_zero, rest[term]
     side = {"convex": 1.0, "concave": -1.0}.get(row.curvature, 0.0) * c
-    times, (inner, base) = 1.0, (1.0, u)
-    if base not in rest and (found := _multiple(u)) is not None:
-        inner, base = found
-    if not side or not slope or rest.get(base) != -times * c * slope * inner:
+    parts, whole = terms_of(u, _FACTORS, multiple=_multiple)
+    wanted: dict[Node, float] = {}
+    for times, base in parts:
+        wanted[base] = wanted.get(base, 0.0) - times * c * slope
+    if not side or not slope or not whole or any(rest.get(base) != times for base, times in wanted.items()):
         return None
-    del rest[term], rest[base]
+    for base in (term, *wanted):
+        del rest[base]
     return Bounds(c * value, math.inf, True) if side > 0 else Bounds(-math.inf, c * value, False, True)
 
 
@@ -547,7 +549,27 @@ def _of_factors(node: Node, depth: int) -> Bounds:
     found = Bounds(1.0, 1.0, True, True)
     for base, n in powers.items():
         found = _product(found, _power_of(bounds_of(base, depth - 1), n))
+    if found.low < 0.0 < found.high:
+        found = _both(found, _by_signs_alike(powers, depth))
     return _times(found, float(sign))
+
+
+def _by_signs_alike(powers: Mapping[Node, float], depth: int) -> Bounds:
+    """Return the bounds of a product by its factors that have the same sign, as x and tanh(x) have."""
+    signs: dict[Node, float] = {}
+    for base, n in powers.items():
+        if not n.is_integer():
+            return _EVERYTHING
+        while has_sign_of_argument(base):
+            base = base.args[0]
+        signs[base] = signs.get(base, 0.0) + n
+    total = Bounds(1.0, 1.0, True, True)
+    for base, n in signs.items():
+        sign = sign_of(base, depth - 1) if n % 2 else 1
+        if not sign:
+            return _EVERYTHING
+        total = _times(total, float(sign))
+    return Bounds(0.0, has_low=True) if total.low > 0.0 else Bounds(high=0.0, has_high=True)
 
 
 def _of_power(node: Node, depth: int) -> Bounds:
