@@ -78,7 +78,7 @@ def selections_that_meet(node: Node, independent: Collection[Node]) -> frozenset
 
 
 def _passed(node: Node, order: Sequence[Node]) -> set[Node]:
-    """Return the parts through which a derivative passes: no keys of an order, and nothing that is constant in pieces."""
+    """Return the parts through which a derivative passes: no keys of an order, nothing that is constant in pieces."""
     found = {node}
     for part in reversed(order):
         if part in found:

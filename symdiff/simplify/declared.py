@@ -31,6 +31,7 @@ from ..graph.kinds import DECLARED
 from ..graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from .facts import (
+    bounds_of,
     factors_along,
     is_definite,
     is_diagonal,
@@ -38,7 +39,6 @@ from .facts import (
     is_orthogonal,
     is_positive,
     is_skew,
-    bounds_of,
     is_surely_positive,
     is_symmetric,
     is_upper,

@@ -23,7 +23,7 @@ import numpy as np
 from ..graph import REAL, Labels, Node, constant, elementwise
 from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
-from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
+from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Bounds, scalar_constant
 
 __all__ = [
@@ -557,13 +557,15 @@ def _of_factors(node: Node, depth: int) -> Bounds:
 def _by_signs_alike(powers: Mapping[Node, float], depth: int) -> Bounds:
     """Return the bounds of a product by its factors that have the same sign, as x and tanh(x) have."""
     signs: dict[Node, float] = {}
+    total = Bounds(1.0, 1.0, True, True)
     for base, n in powers.items():
         if not n.is_integer():
             return _EVERYTHING
-        while has_sign_of_argument(base):
-            base = base.args[0]
-        signs[base] = signs.get(base, 0.0) + n
-    total = Bounds(1.0, 1.0, True, True)
+        inner = base
+        while has_sign_of_argument(inner):
+            scale, inner = without_numbers(inner.args[0])
+            total = _times(total, math.copysign(1.0, scale) if n % 2 else 1.0)
+        signs[inner] = signs.get(inner, 0.0) + n
     for base, n in signs.items():
         sign = sign_of(base, depth - 1) if n % 2 else 1
         if not sign:
