@@ -15,7 +15,7 @@ from exact import SCALARS
 from symdiff.graph import Node, constant, contract, input
 from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.graph.scalars.functions import FUNCTIONS, Bounds, apply
+from symdiff.graph.scalars.functions import FUNCTIONS, Range, apply
 from symdiff.simplify.facts import bounds_of, is_positive, sign_of
 
 #: Inverses that mpmath finds by search.
@@ -27,7 +27,7 @@ STATED = [
     name
     for name, row in FUNCTIONS.items()
     if name not in SLOW
-    and (row.range != Bounds() or any(row.parity) or any(row.monotone) or row.curvature or row.at_zero)
+    and (row.range != Range() or any(row.parity) or any(row.monotone) or row.curvature or row.at_zero)
 ]
 EXTREME = [1e-300, 1e-30, 1e-8, 1e-3, 0.5, 1.0, math.pi, 30.0, 250.0]
 STEPS = {"unless_nan": lambda x: mp.mpf(1), "to_real": lambda x: mp.mpf(bool(x))}

@@ -10,7 +10,7 @@ from ..._kernels.system.unique import assign_alike
 from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
-from .functions import FUNCTIONS, Bounds, Function, Interval, Partial, Slope, scalar_constant
+from .functions import FUNCTIONS, Range, Function, Interval, Partial, Slope, scalar_constant
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
 
@@ -51,7 +51,7 @@ def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval
     """
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
-    rest["range"] = Bounds.read(rest.get("range", ""))
+    rest["range"] = Range.read(rest.get("range", ""))
     for column in ("parity", "monotone"):
         fact = rest.get(column, "")
         rest[column] = (fact,) * len(partials) if isinstance(fact, str) else fact
