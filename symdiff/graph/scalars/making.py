@@ -10,7 +10,7 @@ from ..._kernels.system.unique import assign_alike
 from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
-from .functions import FUNCTIONS, Range, Function, Interval, Partial, Slope, scalar_constant
+from .functions import FUNCTIONS, Function, Interval, Partial, Range, Slope, scalar_constant
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
 
