@@ -34,12 +34,24 @@ differentiated again. The arguments are called x and y in their order. A DLMF nu
 to third order, besides the ends of the domain.
 """
 
-KINKS = """At a kink the derivative is the mean of the one-sided ones; `where` takes its branch; constant pieces have
-the derivative 0. Elements that tie in `max`, `cummax`, `sort` and quantiles share equally: the derivative of `sort` is
-the mean over all orders of the tie. `interp` takes the piece that begins at a point. `symdiff.check` lists the kinks
-that a point lies on. A second derivative of a function of `abs(x)` is that of the two sides, which are equal: that of
-`cos(abs(x))` is -1 at 0. One through `maximum`, `minimum`, `relu` or `clip` of equal arguments is the mean of both
-sides. One of a function of `norm(x)` whose slope vanishes at 0 is its limit there; any other is nan.
+KINKS = """**At kinks and ties** first derivatives are composed by the chain rule from those of single kinks: `abs`
+has the slope 0 at 0, which is the mean of both sides, and elements that tie in `maximum`, `max`, `cummax`, `sort` and
+quantiles share equally, the mean over all orders of the tie. So a single kink has the mean of its one-sided slopes; two
+that meet, one within the other, have what the chain rule makes of two means. `where` takes its branch, constant pieces
+have the derivative 0, `interp` takes the piece that begins at a point. A formula of a norm that has no derivative at 0
+is nan there.
+
+Second and further derivatives are those of both sides, and their mean. Where kinks meet in a product, all are taken on
+one side along a direction of the inputs, and then all on the other; elements that tie are told apart in the same way,
+in two opposite orders. So a formula that is smooth through its kinks has its true derivatives: those of
+`sum(sort(x)**2)` are those of `x @ x`, those of `max(x) * min(x)` of two numbers are those of their product, and those
+of `abs(x) * abs(sin(x))` are those of `x * sin(x)`. Elsewhere they are a convention: `max(x)**2` and
+`maximum(x[0], x[1])**2` have the second derivative diag(1, 1) at a tie of two. Of three or more that tie, the first and
+the last are taken.
+
+Kinks that are none are removed before: `abs(x @ x)`, `maximum(x**2, 0)`, `sqrt((1 - cos(x))**2)` and
+`abs(exp(x) - 1 - x)` are what is never negative, by the ranges, parities, monotony and tangents of functions in the
+table, and `norm(abs(x))` is `norm(x)`. `symdiff.check` lists the kinks that a point lies on.
 """
 
 ARRAYS = """## Array operations
@@ -84,8 +96,8 @@ names the ones that were made.
 REMAINING = """## What remains as it was written
 
 These forms are computed as they stand, so a nan or an inf can appear where the mathematics is finite. `symdiff.check`
-computes such a point in 120 digits and names the operation. Second slopes at ties of several elements, and at kinks
-within loops, are products of mean slopes there, which is another number than the mean of both sides.
+computes such a point in 120 digits and names the operation. Second slopes at kinks within loops
+are products of mean slopes there, which is another number than the mean of both sides.
 
 A formula that is shown has the values that are computed at all finite inputs, up to rounding. Where an input is nan or
 infinite they may differ from it, and from NumPy's: the gradient of `sum(softmax(x))` is shown as zeros and is nan for a
@@ -138,10 +150,10 @@ FORMS = (
     ("slopes of `norm(x, p)`, p other than 2", "at 0", "`sum(abs(x)**p)`"),
     ("`log(a**x)`, a of any sign", "overflow", "`x * log(a)`, or declare a positive"),
     ("slopes of `binom(n, k)` where it is 0", "k or n - k = -1, -2, ...", "products of numbers"),
-    ("sizes of what vanishes twice, `abs(x*sin(x))`, `abs(sin(x))*abs(x)`", "second slopes there", "no `abs`"),
+    ("sizes of what vanishes twice in other ways, `abs((x - y)*sin(y - x) + (x - y)**4)`", "second slopes there",
+     "no `abs`"),
+    ("sizes times choices, `abs(x) * where(x < 0, -x, x)`", "second slopes at 0", "`abs(x)` for both"),
     ("lengths of a number times a vector, `norm(x*a)*sinh(x)`", "second slopes at 0", "`abs(x) * norm(a)`"),
-    ("`max`, `cummax`, `sort` of elements that tie, `max(x)**2 + min(x)**2`", "second slopes there",
-     "`maximum` of two"),
     ("`abs`, `maximum` and norms within loops", "second slopes at their kinks", "the turns written out"),
     ("a written 0 within a length, `norm(maximum(x, 0) + 0*x)`", "second slopes where it is 0", "no 0"),
 )

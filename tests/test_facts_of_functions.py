@@ -8,21 +8,26 @@ import random
 from typing import Any
 
 import mpmath as mp
+import numpy as np
 import pytest
 from exact import SCALARS
 
-from symdiff.graph.scalars.functions import FUNCTIONS, Bounds
+from symdiff.graph import Node, constant, contract, input
+from symdiff.graph.primitives import Assumptions
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, Range, apply
+from symdiff.simplify.facts import bounds_of, is_positive, sign_of
 
 #: Inverses that mpmath finds by search.
 SLOW = {"gammaincinv", "gammainccinv", "betaincinv"}
-#: Integrals that mpmath finds by quadrature, which is not exact far out.
-NEAR = {"owens_t", "gammainc", "gammaincc", "voigt_profile"}
+#: References that are not exact far out, or complex there.
+NEAR = {"owens_t", "gammainc", "gammaincc", "voigt_profile", "lambertwm1"}
 #: Functions of numbers about which something is said.
 STATED = [
     name
     for name, row in FUNCTIONS.items()
     if name not in SLOW
-    and (row.range != Bounds() or any(row.parity) or any(row.monotone) or row.curvature or row.at_zero)
+    and (row.range != Range() or any(row.parity) or any(row.monotone) or row.curvature or row.at_zero)
 ]
 EXTREME = [1e-300, 1e-30, 1e-8, 1e-3, 0.5, 1.0, math.pi, 30.0, 250.0]
 STEPS = {"unless_nan": lambda x: mp.mpf(1), "to_real": lambda x: mp.mpf(bool(x))}
@@ -44,18 +49,14 @@ def points(name: str, rng: random.Random) -> list[tuple[float, ...]]:
     """Draw arguments: random ones in each domain and beside it, and extreme ones where the domain is wide."""
     row = FUNCTIONS[name]
     most = 300.0 if row.vector or not (row.library or row.special) else 4.0
-    drawn = []
-    for _ in range(10):
-        drawn.append(tuple(rng.uniform(*domain) for domain in row.domain))
+    drawn = [tuple(rng.uniform(*domain) for domain in row.domain) for _ in range(10)]
+    far = [x for x in EXTREME if x <= most]
     for _ in range(0 if name in NEAR else 6):
-        drawn.append(
-            tuple(
-                low
-                if row.orders and low == high
-                else rng.choice([s for s in (-1, 1) if s * (high if s > 0 else low) > 0]) * rng.choice([x for x in EXTREME if x <= most])
-                for low, high in row.domain
-            )
-        )
+        args = []
+        for low, high in row.domain:
+            sides = [side for side in (-1, 1) if side * (high if side > 0 else low) > 0]
+            args.append(low if row.orders and low == high else rng.choice(sides) * rng.choice(far))
+        drawn.append(tuple(args))
     return drawn
 
 
@@ -68,8 +69,8 @@ def test_facts(name: str) -> None:
         for args, f in at:
             low, high = row.range.low, row.range.high
             # an end is a double, that of arccos is rounded down
-            assert f > low or near(f, low, 1e-16) and (row.range.has_low or rounded(f, low)), (args, f)
-            assert f < high or near(f, high, 1e-16) and (row.range.has_high or rounded(f, high)), (args, f)
+            assert f > low or (near(f, low, 1e-16) and (row.range.has_low or rounded(f, low))), (args, f)
+            assert f < high or (near(f, high, 1e-16) and (row.range.has_high or rounded(f, high))), (args, f)
             for i, parity in enumerate(row.parity):
                 turned = value(name, *(-x if k == i else x for k, x in enumerate(args)))
                 if parity and turned is not None:
@@ -117,3 +118,55 @@ def test_what_is_stated_of_most() -> None:
     assert len(STATED) > 80
     elementary = ["exp", "log", "sin", "cosh", "tanh", "sqrt", "abs", "erf", "sigmoid", "arctan", "hypot", "maximum"]
     assert set(elementary) <= set(STATED)
+
+
+OPERATIONS = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "hypot", "exp", "cos", "sin", "abs",
+              "tanh", "cosh", "log1p", "expm1", "sqrt", "log", "erf", "sigmoid", "arctan", "negative", "softplus",
+              "square", "cube", "inverse_square", "root", "fourth"]  # fmt: skip
+POWERS = {"square": 2.0, "cube": 3.0, "inverse_square": -2.0, "root": 0.5}
+
+
+def drawn(rng: random.Random, x: Node, y: Node) -> Node:
+    """Draw a formula of two numbers."""
+    parts = [x, y, constant(0.5), constant(-1.0), constant(2.0)]
+    for _ in range(7):
+        op, a, b = rng.choice(OPERATIONS), rng.choice(parts), rng.choice(parts)
+        if op in POWERS:
+            made = apply("power", a, POWERS[op])
+        elif op == "fourth":
+            made = apply("multiply", apply("multiply", a, b), apply("multiply", b, a))
+        else:
+            made = apply(op, *(a, b)[: FUNCTIONS[op].arity])
+        parts.append(made)
+    return parts[-1]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_values_lie_within_bounds(seed: int) -> None:
+    rng = random.Random(seed)
+    x, y = input("x"), input("y")
+    formula = drawn(rng, x, y)
+    found = bounds_of(formula)
+    assert found.low <= found.high
+    for _ in range(25):
+        at = {name: np.array(rng.choice([0.0, 1.0, -1.0, rng.gauss(0, 2)])) for name in "xy"}
+        with np.errstate(all="ignore"):
+            number = float(evaluate([formula], at)[0])
+        slack = 1e-9 * (1.0 + abs(number))
+        assert not math.isfinite(number) or found.low - slack <= number <= found.high + slack, (found, number)
+
+
+def test_signs_of_what_is_never_negative() -> None:
+    x, s = input("x"), input("s", (), assumptions=Assumptions(positive=True))
+    v = input("v", (3,))
+    for u in (x, apply("sin", x), x - s, 3.0 * x):
+        cos, exp, log1p = (apply(name, u) for name in ("cos", "exp", "log1p"))
+        for formula in (u * u, 1.0 - cos, exp - 1.0 - u, u - log1p, apply("cosh", u) - 1.0, u * apply("tanh", u)):
+            assert sign_of(formula) == 1
+            assert sign_of(-formula) == -1
+            assert not sign_of(formula - s)
+        assert not sign_of(u * cos)
+    assert sign_of(contract([v, v], [(0,), (0,)], ())) == 1
+    assert sign_of(s * x * x + s) == 1
+    assert is_positive(s * x * x + s)
+    assert not is_positive(x * x)

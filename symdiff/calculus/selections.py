@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import SymdiffError
 from ..graph import (
+    BOOL,
     REAL,
     Node,
     arrange,
@@ -30,6 +31,7 @@ from ..graph import (
     elementwise,
     extent,
     inputs_of,
+    line_along,
     places,
     postorder,
     rebuild,
@@ -37,6 +39,7 @@ from ..graph import (
     substitute,
     transpose,
 )
+from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.primitives import FIRST, SELECTING
 from ..graph.scalars.arithmetic import APART, peel, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, scalar_constant, where
@@ -63,9 +66,9 @@ def selections_that_meet(node: Node, independent: Collection[Node]) -> frozenset
     independent : collection of Node
         With respect to what.
     """
-    order = postorder([node])
-    if not any(part.op in SELECTING for part in order):
+    if not node.below & BRANCHING:
         return frozenset()
+    order = postorder([node])
     shared = {_origin(key) for key in _keys(order)}
     if not shared:
         return frozenset()
@@ -75,7 +78,7 @@ def selections_that_meet(node: Node, independent: Collection[Node]) -> frozenset
 
 
 def _passed(node: Node, order: Sequence[Node]) -> set[Node]:
-    """Return the parts through which a derivative passes: no keys of an order, and nothing that is constant in pieces."""
+    """Return the parts through which a derivative passes: no keys of an order, nothing that is constant in pieces."""
     found = {node}
     for part in reversed(order):
         if part in found:
@@ -115,7 +118,7 @@ def mean_of_sides(
 
 def without_sides(node: Node) -> Node:
     """Undo :func:`mean_of_sides`, so that a further derivative is taken on each side as a whole."""
-    if not any(part.op in _SIDED for part in postorder([node])):
+    if not node.below & (CHOICE | BRANCHING):
         return node
     new: dict[Node, Node] = {}
     for part in postorder([node]):
@@ -125,7 +128,7 @@ def without_sides(node: Node) -> Node:
         if made.op == "arrange":
             made = _again(made, {}, {1: _without_order(made.args[1])})
         elif made.op == "less" and (found := _selection(made)) is not None:
-            (made,) = substitute([made], {found[0]: _without_order(found[0])})
+            made = _compared_with(made, found[1], _without_order(found[0]))
         elif made.is_choice and peel(made.args[2]).op == "unless_nan" and _is_told(made.args[1]):
             share = where(made.args[0], 0.5, made.args[2])
             made = made if tie_of(share) is None else share
@@ -133,10 +136,6 @@ def without_sides(node: Node) -> Node:
             made = made.args[2]
         new[part] = made
     return new[node]
-
-
-#: Operations without one of which a formula is on no side.
-_SIDED = frozenset(("arrange", "sign", "less", "equal"))
 
 
 def _is_told(share: Node) -> bool:
@@ -217,9 +216,32 @@ def _selection(comparison: Node) -> tuple[Node, Node] | None:
     """Return x and its extremum, where they are compared; None for other comparisons."""
     for one, other in (comparison.args, comparison.args[::-1]):
         extremum = _unmoved(one)
-        if extremum.op in SELECTING and extremum.op != "sort" and _unmoved(other) is _unmoved(extremum.args[0]):
+        if extremum.op in SELECTING and extremum.op != "sort" and _is_alike(other, extremum.args[0]):
             return extremum.args[0], extremum
     return None
+
+
+def _is_alike(a: Node, b: Node) -> bool:
+    """Tell whether two formulas are the same up to the shapes of what they are made of."""
+    a, b = _unmoved(a), _unmoved(b)
+    if a is b:
+        return True
+    if a.is_constant and b.is_constant:
+        return a.value.size == b.value.size and bool(np.array_equal(a.value.ravel(), b.value.ravel()))
+    alike = a.op == b.op and (a.op in FUNCTIONS or (a.op == "arrange" and a.payload.reverse == b.payload.reverse))
+    return alike and all(_is_alike(one, other) for one, other in zip(a.args, b.args, strict=True))
+
+
+def _compared_with(comparison: Node, extremum: Node, key: Node) -> Node:
+    """Return a comparison of x with its extremum as that of a key of its order."""
+    sides = []
+    for side in comparison.args:
+        if _unmoved(side) is extremum:
+            sides += substitute([side], {extremum: rebuild(extremum, (key,))})
+        else:
+            line = key if extremum.op in ("max", "min") else line_along(key, extremum.payload.axis)
+            sides.append(line if line.shape == side.shape else reshape(line, side.shape))
+    return elementwise("less", (sides[0], sides[1]), BOOL)
 
 
 def _unmoved(node: Node) -> Node:
@@ -313,7 +335,7 @@ def _on_a_side(results: Sequence[Node], origins: Collection[Node] | None, side: 
             if found is not None and (origins is None or _origin(found[0]) in origins):
                 x, extremum = found
                 axes = axes_of(extremum, x) if extremum.op in ("max", "min") else (extremum.payload.axis + x.ndim,)
-                (made,) = substitute([part], {x: _told_apart(x, axes, side)})
+                made = _compared_with(part, extremum, _told_apart(x, axes, side))
         elif origins is None and part.op == "sign":
             made = _sign(part, side)
         elif origins is None and part.is_choice and tie_of(part) is not None:

@@ -23,8 +23,8 @@ import numpy as np
 from ..graph import REAL, Labels, Node, constant, elementwise
 from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
-from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of
-from ..graph.scalars.functions import FUNCTIONS, Bounds, scalar_constant
+from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of, without_numbers
+from ..graph.scalars.functions import FUNCTIONS, Range, scalar_constant
 
 __all__ = [
     "are_transposes",
@@ -383,8 +383,8 @@ def has_sign_of_argument(node: Node) -> bool:
 
 # ---------------------------------------------------------------------------- what numbers lie between
 
-_EVERYTHING = Bounds()
-_ZERO = Bounds(0.0, 0.0, True, True)
+_EVERYTHING = Range()
+_ZERO = Range(0.0, 0.0, True, True)
 #: Operations whose elements are elements of their arguments, and those whose elements are these or 0.
 _MOVED = frozenset(("slice", "gather", "reshape", "concatenate", "named", "max", "min", "sort", "cummax", "cummin",
                     "take", "stop_gradient", "triangle", "pad"))  # fmt: skip
@@ -392,10 +392,10 @@ _PADDED = frozenset(("triangle", "pad"))
 #: Operations on arrays by what their elements lie between, whatever those of their arguments are.
 _OF_ARRAYS = {"norm": "[0, inf)", "softmax": "(0, 1)", "log_softmax": "(-inf, 0]", "unit": "[-1, 1]",
               "delta": "[0, 1]", "onehot": "[0, 1]", "size": "[0, inf)"}  # fmt: skip
-_ARRAY_BOUNDS = {op: Bounds.read(text) for op, text in _OF_ARRAYS.items()}
+_ARRAY_BOUNDS = {op: Range.read(text) for op, text in _OF_ARRAYS.items()}
 
 
-def bounds_of(node: Node, depth: int = _DEPTH) -> Bounds:
+def bounds_of(node: Node, depth: int = _DEPTH) -> Range:
     """Return what the elements of a node lie between, wherever they are numbers.
 
     Functions of the table have the columns range, monotone and curvature for this; products of equal factors are
@@ -411,7 +411,7 @@ def bounds_of(node: Node, depth: int = _DEPTH) -> Bounds:
         return _EVERYTHING
     op = node.op
     if node.is_input:
-        return Bounds(0.0) if node.assumptions.positive else _EVERYTHING
+        return Range(0.0) if node.assumptions.positive else _EVERYTHING
     if node.is_constant:
         return _of_numbers(node.value)
     if depth <= 0:
@@ -435,67 +435,67 @@ def bounds_of(node: Node, depth: int = _DEPTH) -> Bounds:
         return bounds_of(node.args[0], depth - 1)
     if op in ("prod", "cumprod", "cumsum"):
         low = bounds_of(node.args[0], depth - 1)
-        return Bounds(0.0, has_low=not _above(low)) if low.low >= 0.0 else _EVERYTHING
+        return Range(0.0, has_low=not _above(low)) if low.low >= 0.0 else _EVERYTHING
     if op == "det":
-        return Bounds(0.0) if is_definite(node.args[0], depth - 1) else _EVERYTHING
+        return Range(0.0) if is_definite(node.args[0], depth - 1) else _EVERYTHING
     if op == "norm" and _above(bounds_of(node.args[0], depth - 1)):
-        return Bounds(0.0)
+        return Range(0.0)
     return _ARRAY_BOUNDS.get(op, _EVERYTHING)
 
 
-def _above(found: Bounds) -> bool:
+def _above(found: Range) -> bool:
     return found.low > 0.0 or (found.low == 0.0 and not found.has_low)
 
 
-def _by_table(node: Node) -> Bounds:
+def _by_table(node: Node) -> Range:
     row = FUNCTIONS.get(node.op)
     return _ARRAY_BOUNDS.get(node.op, _EVERYTHING) if row is None else row.range
 
 
-def _of_numbers(values: np.ndarray[Any, Any]) -> Bounds:
+def _of_numbers(values: np.ndarray[Any, Any]) -> Range:
     if not values.size or np.isnan(values).any():
         return _EVERYTHING
-    return Bounds(float(values.min()), float(values.max()), True, True)
+    return Range(float(values.min()), float(values.max()), True, True)
 
 
-def _either(a: Bounds, b: Bounds) -> Bounds:
+def _either(a: Range, b: Range) -> Range:
     low, high = min(a.low, b.low), max(a.high, b.high)
     ends = [(one.low == low and one.has_low, one.high == high and one.has_high) for one in (a, b)]
-    return Bounds(low, high, ends[0][0] or ends[1][0], ends[0][1] or ends[1][1])
+    return Range(low, high, ends[0][0] or ends[1][0], ends[0][1] or ends[1][1])
 
 
-def _both(a: Bounds, b: Bounds) -> Bounds:
+def _both(a: Range, b: Range) -> Range:
     """Return the bounds of what lies between both."""
     low, high = max(a.low, b.low), min(a.high, b.high)
-    return Bounds(
+    return Range(
         low, high, all(one.has_low for one in (a, b) if one.low == low),
         all(one.has_high for one in (a, b) if one.high == high),
     )  # fmt: skip
 
 
-def _plus(a: Bounds, b: Bounds) -> Bounds:
-    return Bounds(a.low + b.low, a.high + b.high, a.has_low and b.has_low, a.has_high and b.has_high)
+def _plus(a: Range, b: Range) -> Range:
+    return Range(a.low + b.low, a.high + b.high, a.has_low and b.has_low, a.has_high and b.has_high)
 
 
-def _times(a: Bounds, c: float) -> Bounds:
+def _times(a: Range, c: float) -> Range:
     if c < 0:
-        return Bounds(c * a.high, c * a.low, a.has_high, a.has_low)
-    return Bounds(c * a.low, c * a.high, a.has_low, a.has_high) if c else _ZERO
+        return Range(c * a.high, c * a.low, a.has_high, a.has_low)
+    return Range(c * a.low, c * a.high, a.has_low, a.has_high) if c else _ZERO
 
 
-def _product(a: Bounds, b: Bounds) -> Bounds:
+def _product(a: Range, b: Range) -> Range:
     """Return the bounds of a product by the signs of its factors, and of shares by their sizes."""
     for one, other in ((a, b), (b, a)):
         if one.high <= 0.0 and one.low < 0.0:
             return _times(_product(_times(one, -1.0), other), -1.0)
     if a.low < 0.0 or b.low < 0.0:
         size = max(abs(a.low), abs(a.high)) * max(abs(b.low), abs(b.high))
-        return Bounds(-size, size, True, True) if size < math.inf else _EVERYTHING
+        return Range(-size, size, True, True) if size < math.inf else _EVERYTHING
     high = a.high * b.high if a.high and b.high else 0.0
-    return Bounds(a.low * b.low, high, not (_above(a) and _above(b)) or a.low * b.low > 0.0, high < math.inf)
+    return Range(a.low * b.low, high, not (_above(a) and _above(b)) or a.low * b.low > 0.0, high < math.inf)
 
 
-def _of_sum(node: Node, depth: int) -> Bounds:
+def _of_sum(node: Node, depth: int) -> Range:
     terms, whole = terms_of(node, _FACTORS, multiple=_multiple)
     if not whole:
         return _EVERYTHING
@@ -522,44 +522,68 @@ def _multiple(node: Node) -> tuple[float, Node] | None:
     return None
 
 
-def _above_tangent(term: Node, rest: dict[Node, float]) -> Bounds | None:
+def _above_tangent(term: Node, rest: dict[Node, float]) -> Range | None:
     """Take c f(u) - c f'(0) u out of a sum, for a convex f and c > 0 or the other way round: it is at least c f(0)."""
     row = FUNCTIONS.get(term.op)
     if row is None or row.at_zero is None or row.arity != 1 or term not in rest:
         return None
     (u,), (value, slope), c = term.args, row.at_zero, rest[term]
     side = {"convex": 1.0, "concave": -1.0}.get(row.curvature, 0.0) * c
-    times, (inner, base) = 1.0, (1.0, u)
-    if base not in rest and (found := _multiple(u)) is not None:
-        inner, base = found
-    if not side or not slope or rest.get(base) != -times * c * slope * inner:
+    parts, whole = terms_of(u, _FACTORS, multiple=_multiple)
+    wanted: dict[Node, float] = {}
+    for times, base in parts:
+        wanted[base] = wanted.get(base, 0.0) - times * c * slope
+    if not side or not slope or not whole or any(rest.get(base) != times for base, times in wanted.items()):
         return None
-    del rest[term], rest[base]
-    return Bounds(c * value, math.inf, True) if side > 0 else Bounds(-math.inf, c * value, False, True)
+    for base in (term, *wanted):
+        del rest[base]
+    return Range(c * value, math.inf, True) if side > 0 else Range(-math.inf, c * value, False, True)
 
 
-def _of_factors(node: Node, depth: int) -> Bounds:
+def _of_factors(node: Node, depth: int) -> Range:
     sign, parts, whole = factors_of(node, _FACTORS)
     if not whole:
         return _EVERYTHING
     powers: dict[Node, float] = {}
     for base, n in parts:
         powers[base] = powers.get(base, 0.0) + n
-    found = Bounds(1.0, 1.0, True, True)
+    found = Range(1.0, 1.0, True, True)
     for base, n in powers.items():
         found = _product(found, _power_of(bounds_of(base, depth - 1), n))
+    if found.low < 0.0 < found.high:
+        found = _both(found, _by_signs_alike(powers, depth))
     return _times(found, float(sign))
 
 
-def _of_power(node: Node, depth: int) -> Bounds:
+def _by_signs_alike(powers: Mapping[Node, float], depth: int) -> Range:
+    """Return the bounds of a product by its factors that have the same sign, as x and tanh(x) have."""
+    signs: dict[Node, float] = {}
+    total = Range(1.0, 1.0, True, True)
+    for base, n in powers.items():
+        if not n.is_integer():
+            return _EVERYTHING
+        inner = base
+        while has_sign_of_argument(inner):
+            scale, inner = without_numbers(inner.args[0])
+            total = _times(total, math.copysign(1.0, scale) if n % 2 else 1.0)
+        signs[inner] = signs.get(inner, 0.0) + n
+    for base, n in signs.items():
+        sign = sign_of(base, depth - 1) if n % 2 else 1
+        if not sign:
+            return _EVERYTHING
+        total = _times(total, float(sign))
+    return Range(0.0, has_low=True) if total.low > 0.0 else Range(high=0.0, has_high=True)
+
+
+def _of_power(node: Node, depth: int) -> Range:
     n = scalar_constant(node.args[1])
     base = bounds_of(node.args[0], depth - 1)
     if n is None:
-        return Bounds(0.0) if _above(base) else _EVERYTHING
+        return Range(0.0) if _above(base) else _EVERYTHING
     return _power_of(base, n)
 
 
-def _power_of(base: Bounds, n: float) -> Bounds:
+def _power_of(base: Range, n: float) -> Range:
     """Return the bounds of a power by a number; where the power is none the value is no number."""
     if math.isnan(n):
         return _EVERYTHING
@@ -569,15 +593,15 @@ def _power_of(base: Bounds, n: float) -> Bounds:
             return _times(_power_of(_times(base, -1.0), n), -1.0) if found.high <= 0.0 and n % 2 else _EVERYTHING
         low = 1.0 / found.high if found.high and found.high < math.inf else 0.0
         high = 1.0 / found.low if found.low else math.inf
-        return Bounds(low, high, low > 0.0, high < math.inf)
+        return Range(low, high, low > 0.0, high < math.inf)
     if n % 2 == 1.0 and base.low < 0.0:
         if base.high <= 0.0:
             return _times(_power_of(_times(base, -1.0), n), -1.0)
-        return Bounds(_raised(base.low, n), _raised(base.high, n), base.has_low, base.has_high)
+        return Range(_raised(base.low, n), _raised(base.high, n), base.has_low, base.has_high)
     if base.low < 0.0:  # an even power, or one that is no number below 0
         size = max(-base.low, base.high) if n % 2 == 0.0 else base.high
-        return Bounds(0.0, _raised(max(size, 0.0), n), base.high >= 0.0 or n == 0.0 or not base.has_high, True)
-    return Bounds(_raised(base.low, n), _raised(base.high, n), base.has_low, base.has_high)
+        return Range(0.0, _raised(max(size, 0.0), n), base.high >= 0.0 or n == 0.0 or not base.has_high, True)
+    return Range(_raised(base.low, n), _raised(base.high, n), base.has_low, base.has_high)
 
 
 def _raised(x: float, n: float) -> float:
@@ -587,22 +611,22 @@ def _raised(x: float, n: float) -> float:
         return math.copysign(math.inf, x)
 
 
-def _of_contraction(node: Node, depth: int) -> Bounds:
+def _of_contraction(node: Node, depth: int) -> Range:
     if _is_diagonal_of(node) and is_definite(node.args[0], depth - 1):
-        return Bounds(0.0)
+        return Range(0.0)
     labels, out, _ = node.payload
     pairs = Counter(zip(node.args, labels, strict=True))
     if _is_quadratic(node, depth):
-        return Bounds(0.0, has_low=True)
-    found = Bounds(1.0, 1.0, True, True)
+        return Range(0.0, has_low=True)
+    found = Range(1.0, 1.0, True, True)
     for (arg, own), times in pairs.items():
         whole = bounds_of(arg, depth - 1) if times % 2 or len({*own}) == len(own) else _EVERYTHING
         found = _product(found, _power_of(whole, float(times)))
     if {label for own in labels for label in own} <= {*out}:
         return found
     if found.low >= 0.0:  # a sum of them
-        return Bounds(0.0, has_low=not _above(found))
-    return Bounds(high=0.0, has_high=True) if found.high <= 0.0 else _EVERYTHING
+        return Range(0.0, has_low=not _above(found))
+    return Range(high=0.0, has_high=True) if found.high <= 0.0 else _EVERYTHING
 
 
 def _is_quadratic(node: Node, depth: int) -> bool:
@@ -617,7 +641,7 @@ def _is_quadratic(node: Node, depth: int) -> bool:
     return False
 
 
-def _of_function(node: Node, depth: int) -> Bounds:
+def _of_function(node: Node, depth: int) -> Range:
     row, args = FUNCTIONS[node.op], node.args
     if node.is_choice:
         return _either(*(bounds_of(arg, depth - 1) for arg in args[1:]))
@@ -626,19 +650,19 @@ def _of_function(node: Node, depth: int) -> Bounds:
         most = max if node.op == "maximum" else min
         low, high = most(a.low, b.low), most(a.high, b.high)
         has_low = all(one.has_low for one in (a, b) if one.low == low)
-        return Bounds(low, high, has_low if node.op == "maximum" else a.has_low or b.has_low, True)
+        return Range(low, high, has_low if node.op == "maximum" else a.has_low or b.has_low, True)
     if node.op == "mod":
-        return Bounds(0.0, has_low=True) if bounds_of(args[1], depth - 1).low >= 0.0 else row.range
+        return Range(0.0, has_low=True) if bounds_of(args[1], depth - 1).low >= 0.0 else row.range
     if node.op == "hypot" and any(_above(bounds_of(arg, depth - 1)) for arg in args):
-        return Bounds(0.0)
+        return Range(0.0)
     if node.op == "exp_share":
-        return Bounds(0.0) if all(bounds_of(arg, depth - 1).low >= 0.0 for arg in args[:2]) else row.range
+        return Range(0.0) if all(bounds_of(arg, depth - 1).low >= 0.0 for arg in args[:2]) else row.range
     if row.arity != 1 or not row.monotone[0]:
         return row.range
     return _both(row.range, _between_ends(node.op, row.monotone[0], bounds_of(args[0], depth - 1)))
 
 
-def _between_ends(name: str, way: str, inside: Bounds) -> Bounds:
+def _between_ends(name: str, way: str, inside: Range) -> Range:
     """Return the bounds of a monotone function by its values at the ends of its argument's."""
     ends = [_value_at(name, end) if math.isfinite(end) else math.nan for end in inside[:2]]
     has = [one and way != "not decreasing" for one in inside[2:]] if way != "not decreasing" else [True, True]
@@ -646,7 +670,7 @@ def _between_ends(name: str, way: str, inside: Bounds) -> Bounds:
         ends, has = ends[::-1], has[::-1]
     low = -math.inf if math.isnan(ends[0]) else ends[0]
     high = math.inf if math.isnan(ends[1]) else ends[1]
-    return Bounds(low, high, has[0], has[1])
+    return Range(low, high, has[0], has[1])
 
 
 @lru_cache(maxsize=1024)

@@ -33,13 +33,13 @@ Slope: TypeAlias = Callable[..., Node | None]
 Interval: TypeAlias = tuple[float, float]
 
 
-class Bounds(NamedTuple):
+class Range(NamedTuple):
     """What numbers lie between, and whether an end may be one of them.
 
     Examples
     --------
-    >>> Bounds.read("(0, 1]")
-    Bounds(low=0.0, high=1.0, has_low=False, has_high=True)
+    >>> Range.read("(0, 1]")
+    Range(low=0.0, high=1.0, has_low=False, has_high=True)
     """
 
     low: float = -inf
@@ -48,7 +48,7 @@ class Bounds(NamedTuple):
     has_high: bool = False
 
     @classmethod
-    def read(cls, text: str) -> Bounds:
+    def read(cls, text: str) -> Range:
         """Read an interval as it is written in books; "" is all numbers."""
         if not text:
             return cls()
@@ -118,7 +118,7 @@ class Function(NamedTuple):
         Whether it has a value for all real arguments.
     exact : tuple of (float, float)
         Arguments other than 0 at which a function of one argument is a number that books print, and that number.
-    range : Bounds
+    range : Range
         What its values lie between: "(0, inf)" of exp, "[-1, 1]" of sin. The bounds need not be the least.
     parity : tuple of str
         One an argument: "even" where f(-x) = f(x), "odd" where f(-x) = -f(x), or "".
@@ -154,7 +154,7 @@ class Function(NamedTuple):
     inverse: str = ""
     total: bool = False
     exact: tuple[tuple[float, float], ...] = ()
-    range: Bounds = Bounds()
+    range: Range = Range()
     parity: tuple[str, ...] = ()
     monotone: tuple[str, ...] = ()
     curvature: str = ""

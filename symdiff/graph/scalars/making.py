@@ -10,7 +10,7 @@ from ..._kernels.system.unique import assign_alike
 from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
-from .functions import FUNCTIONS, Bounds, Function, Interval, Partial, Slope, scalar_constant
+from .functions import FUNCTIONS, Function, Interval, Partial, Range, Slope, scalar_constant
 from .known import EXACT, INVERSES, TOTAL
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
@@ -53,7 +53,7 @@ def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval
     rest |= {"inverse": INVERSES.get(name, ""), "total": name in TOTAL, "exact": EXACT.get(name, ())}
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
-    rest["range"] = Bounds.read(rest.get("range", ""))
+    rest["range"] = Range.read(rest.get("range", ""))
     for column in ("parity", "monotone"):
         fact = rest.get(column, "")
         rest[column] = (fact,) * len(partials) if isinstance(fact, str) else fact

@@ -410,7 +410,7 @@ _unary("cos_of_root", lambda s, f: -0.5 * elementwise("sin_remainder_1_of_square
 _unary("cosh_of_root", lambda s, f: 0.5 * elementwise("sinh_remainder_1_of_square", (constant(0.0), s)), POSITIVE,
        numpy="", source="4.34.2", expansion=lambda s: cosh(sqrt(s)), written=lambda s: cosh(_root(s)))
 
-# Pieces: the mean of the one-sided derivatives at a kink
+# Pieces: each kink by itself has the mean of its one-sided derivatives
 _unary("abs", lambda x, f: sign(x), sympy="Abs", source="kink: mean of -1 and 1",
        range="[0, inf)", parity="even", curvature="convex")
 # Charbonnier et al., "Two deterministic half-quadratic regularization algorithms for computed imaging" (1994)

@@ -134,7 +134,7 @@ def _hypot_of_one(node: Node) -> Node | None:
     return None if found is None else spread(found, node.shape)
 
 
-@rule("norm", "norm([x, 2 x]), norm(x [1, 2])", "sqrt(5) abs(x)", "stability")
+@rule("norm", "norm([x, 2 x]), norm([x, 0]), norm(x [1, 2])", "sqrt(5) abs(x), abs(x), sqrt(5) abs(x)", "stability")
 def _norm_of_one(node: Node) -> Node | None:
     """Write the norm of multiples of one number as a multiple of its size, whose second slopes are known at 0."""
     inside = peel(node.args[0])
@@ -145,9 +145,11 @@ def _norm_of_one(node: Node) -> Node | None:
             if x.shape == () and not x.is_constant and numbers.is_constant and numbers.ndim == 1:
                 return _of_one([(1.0, float(c) ** 2, x) for c in numbers.value.ravel()])
         return None
-    if not inside.is_concatenation:
+    if not inside.is_concatenation and not inside.is_reshape:
         return None
-    parts = [part.args[0] if part.is_reshape and part.args[0].shape == () else None for part in map(peel, inside.args)]
+    rows = map(peel, inside.args if inside.is_concatenation else (inside,))
+    parts = [part.args[0] if part.is_reshape and part.args[0].shape == () else None for part in rows]
+    parts = [part for part in parts if part is None or scalar_constant(part) != 0.0]
     pairs = [without_numbers(peel(part)) for part in parts if part is not None]
     return _of_one([(1.0, c * c, x) for c, x in pairs]) if len(pairs) == len(parts) else None
 

@@ -1,0 +1,127 @@
+"""Second and third derivatives of formulas that are smooth although their parts have kinks, at zeros and ties."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+
+#: Kinks of one formula u and smooth forms of even functions of them.
+SIZES = ["abs({u})", "sqrt(({u})**2)", "maximum({u}, -({u}))", "max(stack([{u}, -({u})]))", "relu({u}) + relu(-({u}))"]
+EVEN = ["({a})**2", "cos({a})", "({a})**4", "cosh({a}) - 1", "exp(-({a})**2)", "({a}) * tanh({a})", "1 - cos({a})"]
+INNER = ["x[0]", "x[0] - x[1]", "sin(x[0])", "x[0]*x[1] - 1", "exp(x[1]) - exp(x[0])", "x[0]**2 - x[1]"]
+#: What is never negative, and 0 at the points.
+NEVER_BELOW = ["({u})**2", "1 - cos({u})", "exp({u}) - 1 - ({u})", "({u}) - log1p({u})", "({u})**4 + ({u})**2",
+               "cosh({u}) - 1", "({u})*tanh({u})", "log(cosh({u}))", "v @ v"]  # fmt: skip
+CHOSEN = ["abs({p})", "sqrt(({p})**2)", "maximum({p}, 0)", "maximum({p}, -({p}))", "max(stack([{p}, 0.]))", "relu({p})",
+          "clip({p}, 0, 10)", "norm(stack([{p}]))"]  # fmt: skip
+#: Symmetric functions of an array by its order, and the same without it.
+SYMMETRIC = [
+    ("sum(sort({v})**2)", "sum(({v})**2)"),
+    ("prod(sort({v}))", "prod({v})"),
+    ("var(sort({v}))", "var({v})"),
+    ("sum(exp(sort({v})) * sort({v}))", "sum(exp({v}) * ({v}))"),
+    ("sum(sort({v}))*sum(sin(sort({v})))", "sum({v})*sum(sin({v}))"),
+    ("log(sum(exp(sort({v}))))", "log(sum(exp({v})))"),
+    ("norm(sort({v}))**2 * sum({v})", "sum(({v})**2) * sum({v})"),
+]
+#: Those of two numbers.
+OF_TWO = [
+    ("max({v}) * min({v})", "prod({v})"),
+    ("ptp({v})**2", "(({v})[0] - ({v})[1])**2"),
+    ("max({v})**3 + min({v})**3", "sum(({v})**3)"),
+    ("median({v})**2", "mean({v})**2"),
+    ("cummax({v})[1] * cummin({v})[1]", "prod({v})"),
+    ("exp(quantile({v}, 0.25) + quantile({v}, 0.75))", "exp(sum({v}))"),
+    ("maximum(({v})[0], ({v})[1]) * min({v})", "prod({v})"),
+    ("abs(({v})[0] - ({v})[1]) * ptp({v})", "(({v})[0] - ({v})[1])**2"),
+]
+ARRAYS = ["x", "2*x", "-x", "x**2", "sin(x)", "exp(x) - 1", "abs(x) + 3"]
+#: Products of kinks of formulas that vanish together.
+PAIRS = [
+    ("abs(x[0]) * abs(sin(x[0]))", "x[0]*sin(x[0])"),
+    ("abs(x[0] * abs(x[0]))", "x[0]**2"),
+    ("abs(x[0]) * max(stack([abs(x[0]), 0.]))", "x[0]**2"),
+    ("abs(x[0] * sin(x[0])) * cos(x[1])", "x[0]*sin(x[0])*cos(x[1])"),
+    ("abs(x[0] - x[1]) * abs(exp(x[0]) - exp(x[1]))", "(x[0] - x[1]) * (exp(x[0]) - exp(x[1]))"),
+    ("norm(abs(x))**2", "x @ x"),
+    ("hypot(x[0]**2, x[0]**2)", "sqrt(2)*x[0]**2"),
+    ("max(abs(x))**2 * min(abs(x))**2", "x[0]**2 * x[1]**2"),
+    ("sum(sort(abs(x))**2)", "x @ x"),
+    ("maximum(x[0], sin(x[0])) * minimum(x[0], sin(x[0]))", "x[0]*sin(x[0])"),
+]
+POINTS = [(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (-0.5, -0.5), (2.0, 0.5), (0.3, -0.4)]
+
+
+def derivatives(text: str, point: tuple[float, ...], gradient: Any = None) -> list[np.ndarray[Any, Any]]:
+    """Return the value and derivatives to third order; third ones by both ways."""
+    n = len(point)
+    slope = sd.gradient(text, "x", x=n)
+    second = sd.hessian(text, "x", x=n)
+    again = sd.jacobian(slope, "x", disconnected="zero")
+    read = sd.jacobian(str(slope), "x", x=n, disconnected="zero") if "x" in str(slope) else again
+    third = sd.jacobian(second, "x", disconnected="zero")
+    formulas = [slope, second, again, read, third]
+    return [np.asarray(sd.compile(one, ["x"], backend="interpreter")(np.array(point))) for one in formulas]
+
+
+def check(text: str, smooth: str, point: tuple[float, ...]) -> None:
+    slope, second, again, read, third = derivatives(text, point)
+    wanted = derivatives(smooth, point)
+    np.testing.assert_allclose(slope, wanted[0], rtol=1e-9, atol=1e-9, err_msg=f"gradient of {text} at {point}")
+    for got in (second, again, read):
+        np.testing.assert_allclose(got, wanted[1], rtol=1e-9, atol=1e-9, err_msg=f"Hessian of {text} at {point}")
+    np.testing.assert_allclose(third, wanted[4], rtol=1e-9, atol=1e-9, err_msg=f"third of {text} at {point}")
+    for order in itertools.permutations(range(3)):
+        np.testing.assert_allclose(third, third.transpose(order), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_even_functions_of_sizes(seed: int) -> None:
+    rng = random.Random(seed)
+    u, size, even = rng.choice(INNER), rng.choice(SIZES), rng.choice(EVEN)
+    for point in rng.sample(POINTS, 3):
+        check(even.format(a=size.format(u=u)), even.format(a=u), point)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_never_negative(seed: int) -> None:
+    rng = random.Random(seed)
+    p = rng.choice(NEVER_BELOW).format(u=rng.choice(["x[0]", "x[0] - x[1]", "sin(x[0])"])).replace("v @ v", "x @ x")
+    text = rng.choice(CHOSEN).format(p=p)
+    for point in rng.sample([(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (0.3, -0.4)], 2):
+        check(text, p, point)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_symmetric_functions_of_the_order(seed: int) -> None:
+    rng = random.Random(seed)
+    n = rng.choice([2, 2, 3, 4])
+    text, smooth = rng.choice(SYMMETRIC if n > 2 else SYMMETRIC + OF_TWO)
+    v = rng.choice(ARRAYS)
+    for _ in range(2):
+        point = tuple(rng.choice([0.5, 0.5, 1.0, -0.25]) for _ in range(n))
+        check(text.format(v=v), smooth.format(v=v), point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), PAIRS)
+def test_kinks_that_meet(text: str, smooth: str) -> None:
+    for point in [(0.0, 0.0), (1.0, 1.0), (0.0, 0.7)]:
+        check(text, smooth, point)
+
+
+def test_what_is_no_smooth_formula_is_the_mean_of_two_orders() -> None:
+    by_max = sd.compile(sd.hessian("max(x)**2", "x", x=2), ["x"])(np.ones(2))
+    by_two = sd.compile(sd.hessian("maximum(x[0], x[1])**2", "x", x=2), ["x"])(np.ones(2))
+    np.testing.assert_array_equal(by_max, np.eye(2))
+    np.testing.assert_array_equal(by_two, np.eye(2))
+
+
+def test_first_derivatives_share_equally() -> None:
+    k = sd.compile(sd.gradient("max(x)**2 + sum(sort(x)**2)", "x", x=3), ["x"])
+    np.testing.assert_allclose(k(np.ones(3)), np.full(3, 2.0 / 3.0 + 2.0))
