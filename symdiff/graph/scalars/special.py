@@ -145,7 +145,8 @@ def _dawson_far(n: Node, x: Node) -> Node:
     for k in range(DAWSON_TERMS - 1, 0, -1):
         quotient = 0.5 * (2 * k + order) * (2 * k + order - 1) / (2 * k)
         total = 1.0 + quotient * square * total
-    return (-1) ** order * 0.5 * math.factorial(order) * total / named("power")(x, float(order + 1))
+    size = (-0.5 if order % 2 else 0.5) * math.factorial(order)
+    return size * total / named("power")(x, float(order + 1))
 
 
 def _dawson_computed(n: Node, x: Node) -> Node:
