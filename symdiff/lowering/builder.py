@@ -385,7 +385,8 @@ class ProgramBuilder:
         if n == 0.5:
             return self.value(_SQRT, (x,))
         if n == -0.5:
-            return self.divide(self.number(1.0), self.value(_SQRT, (x,)))
+            # the power of -0 is inf, as that of 0; the root would keep the sign
+            return self.divide(self.number(1.0), self.value(_SQRT, (self.emit("add", x, self.number(0.0)),)))
         if n == 1.5:
             return self.multiply(x, self.value(_SQRT, (x,)))
         return self.emit("power", x, y)

@@ -19,6 +19,7 @@ from ..graph import (
     part_of_part,
     reshape,
     slicing,
+    zeros,
 )
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
@@ -27,6 +28,18 @@ from ..graph.scalars.arithmetic import SUMS, scaled
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape
 from .rewriter import make, rule, settle
+
+
+@rule("contract", "a sum over no elements", "0")
+def _sum_of_none(node: Node) -> Node | None:
+    """Return zeros: a factor moved out of the sum may be infinite."""
+    labels, out, _ = node.payload
+    empty = any(
+        size == 0 and label not in out
+        for arg, own in zip(node.args, labels, strict=True)
+        for size, label in zip(arg.shape, own, strict=True)
+    )
+    return zeros(node.shape) if empty and node.dtype is not BOOL else None
 
 
 @rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")

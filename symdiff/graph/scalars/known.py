@@ -1,7 +1,8 @@
 """Facts of the table of scalar functions: inverse functions, exact values, and which have a value everywhere.
 
 They are columns of the rows (``inverse``, ``exact`` and ``total``) beside those of signs, and stand here side by
-side, as a book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function, one that is added later too.
+side, as a book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function, one
+that is added later too.
 """
 
 from __future__ import annotations

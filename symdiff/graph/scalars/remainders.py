@@ -135,7 +135,14 @@ class Remainder(NamedTuple):
     def expansion(self, n: int, x: Node) -> Node:
         """Return the derivative of order ``n`` as it is computed."""
         close = elementwise("less", (scalar("abs", x), constant(self.radius)), BOOL)
-        return scalar("where", close, self.near(n, x), self.written(n, x))
+        return scalar("where", close, self.near(n, x), self._far(n, x))
+
+    def _far(self, n: int, x: Node) -> Node:
+        if self.function == "exp" and self.order == 1 and n == 0:
+            # exp(x) - 1 = h (h + 2) with h = exp(x / 2) - 1, which overflows later than the quotient
+            h = scalar("expm1", 0.5 * x)
+            return h / x * (h + 2.0)
+        return self.written(n, x)
 
     def expansion_by_square(self, n: int, s: Node) -> Node:
         """Return the derivative of order ``n`` by s = x**2 as it is computed."""

@@ -126,11 +126,14 @@ def _not_greater(x: Node, y: Node, f: Node) -> Node:
 
 
 def _floor_divide(x: Node, y: Node) -> Node:
-    # what mod leaves is taken away first: x / y may round up to a whole number that x does not reach
-    whole = _f("rint")((x - _f("mod")(x, y)) / y)
-    endless = minimum(sign(x) * sign(y), 0.0) + (x - x)
-    whole = where(compare("equal", absolute(y), math.inf), endless, whole)
-    return where(compare("equal", y, 0.0), x / y, whole)
+    # what mod leaves is taken away first: x / y may round up to a whole number that x does not reach;
+    # of absolute values, whose difference cannot overflow
+    size, divisor = absolute(x), absolute(y)
+    rest = _f("mod")(size, divisor)
+    whole = _f("rint")((size - rest) / divisor)
+    below = -(whole + where(compare("equal", rest, 0.0), 0.0, 1.0))
+    whole = where(compare("less", sign(x) * sign(y), 0.0), below, whole)
+    return where(compare("equal", minimum(size, divisor), 0.0), x / y, whole)
 
 
 def _sigmoid_slope(x: Node) -> Node:

@@ -140,14 +140,13 @@ def _dawson_written(n: Node, x: Node) -> Node:
 def _dawson_far(n: Node, x: Node) -> Node:
     # term by term from DLMF 7.12.1 at an imaginary argument, since 1 - 2 x D cancels far out
     order, square = int(order_of(n)), 1.0 / (x * x)
-    terms = []
-    for k in range(DAWSON_TERMS):
-        size = math.prod(range(1, 2 * k, 2)) / 2.0 ** (k + 1)
-        terms.append((-1) ** order * size * math.prod(range(2 * k + 1, 2 * k + 1 + order)))
-    total = constant(terms[-1])
-    for c in terms[-2::-1]:
-        total = c + square * total
-    return total / named("power")(x, float(order + 1))
+    # by the quotients of terms, which fit into any format of numbers, as the terms themselves do not
+    total = constant(1.0)
+    for k in range(DAWSON_TERMS - 1, 0, -1):
+        quotient = 0.5 * (2 * k + order) * (2 * k + order - 1) / (2 * k)
+        total = 1.0 + quotient * square * total
+    size = (-0.5 if order % 2 else 0.5) * math.factorial(order)
+    return size * total / named("power")(x, float(order + 1))
 
 
 def _dawson_computed(n: Node, x: Node) -> Node:

@@ -1,0 +1,102 @@
+"""Each backend gives the same numbers, NumPy's where it defines them, at special points and for no elements."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff.frontend.formula import read_formula
+
+BACKENDS = ("native", "interpreter", "numpy")
+MAX = np.finfo(float).max
+_SIZES = [0.0, 5e-324, 1e-308, 1e-200, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0, 2.0**52 + 0.5, 1e200, 1e308, MAX, np.inf]
+POINTS = np.array([*_SIZES, *(-x for x in _SIZES), np.nan])
+PAIRS = np.array([*product(POINTS, POINTS)]).T
+
+#: Functions of two numbers whose value NumPy defines everywhere.
+TWO = {
+    "x // y": np.floor_divide,
+    "x % y": np.remainder,
+    "hypot(x, y)": np.hypot,
+    "arctan2(x, y)": np.arctan2,
+    "x ** y": np.power,
+}
+ONE = {"floor(x)": np.floor, "ceil(x)": np.ceil, "rint(x)": np.rint, "trunc(x)": np.trunc, "x**(-0.5)": None}
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def same(found: Any, right: Any, ulps: int = 4) -> bool:
+    """Tell whether numbers agree, with the signs of zeros and infinities; any nan is one."""
+    found, right = np.asarray(found), np.asarray(right)
+    plain = np.isfinite(right) & (right != 0)
+    exact = (found == right) & (np.signbit(found) == np.signbit(right)) | (np.isnan(found) & np.isnan(right))
+    near = np.abs(found - right) <= ulps * np.spacing(np.abs(np.where(plain, right, 1.0)))
+    return bool(np.all(np.where(plain, near, exact)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", TWO)
+def test_two_numbers(text: str, backend: Any) -> None:
+    x, y = PAIRS
+    found = np.asarray(sd.compile(text, x=(), y=(), backend=backend)(x, y))
+    right = TWO[text](x, y)
+    wrong = [(a, b, f, r) for a, b, f, r in zip(x, y, found, right, strict=True) if not same(f, r)]
+    assert not wrong
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", ONE)
+def test_one_number(text: str, backend: Any) -> None:
+    points = POINTS[~np.isneginf(POINTS)] if text.startswith("x**") else POINTS
+    right = np.power(points, -0.5) if ONE[text] is None else ONE[text](points)
+    assert same(sd.compile(text, x=(), backend=backend)(points), right)
+
+
+#: A function, the order of its derivative, and points far out.
+SINGLE = [
+    *(("dawsn(x)", k, (7.0, 7.5, 8.0, 30.0, 1e4, -50.0)) for k in (1, 2, 3, 4)),
+    *(("exprel(x)", 0, (x,)) for x in (-89.0, -1e30, 0.5, 88.0, 89.0, 92.0)),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("text", "order", "points"), SINGLE)
+def test_float32_far_out(text: str, order: int, points: tuple[float, ...], backend: Any) -> None:
+    read = read_formula(text, {"x": ()})
+    f = sd.derivative(read.value, read.inputs["x"], order)
+    kernel = sd.compile(f, backend=backend)
+    given = np.array(points, np.float32)
+    right = np.asarray(kernel(given.astype(float)))
+    kept = np.abs(right) > np.finfo(np.float32).tiny  # below, digits are lost
+    found = np.asarray(kernel(given))
+    condition = 1.0 + (np.abs(given) if text.startswith("exprel") else 8.0)
+    np.testing.assert_array_less(np.abs(found / right - 1)[kept], (4 * condition * 2.0**-23 + 0 * right)[kept])
+
+
+EMPTY = [
+    "sum(x)", "cos(0.3*sum(logsumexp(x)*x))", "sum(exp(logsumexp(x))*x)", "sum(x/norm(x))", "prod(x)", "norm(x)",
+    "x @ x", "sum(log(sum(x))*x)", "sum(x*x/sum(x))", "(x/prod(x - x)) @ x", "sum(softmax(x))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", EMPTY)
+def test_no_elements(text: str, backend: Any) -> None:
+    read = read_formula(text, {"x": (0,)})
+    x = read.inputs["x"]
+    value, slope = sd.compile([read.value, sd.gradient(read.value, x, disconnected="zero")], [x], backend=backend)([])
+    right = 1.0 if "cos" in text or text == "prod(x)" else 0.0
+    assert value == right
+    assert slope.shape == (0,)
