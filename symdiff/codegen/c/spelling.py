@@ -132,7 +132,7 @@ _SHARED = frozenset(
 #: Functions evaluated lane by lane, by the scalar function.
 _LANES = {
     "mod": "sd_mod",
-    "gamma": "__builtin_tgamma",
+    "gamma": "sd_gamma",
     "lgamma": "sd_lgamma",
     **{row.c: row.special for row in FUNCTIONS.values() if row.special},
 }
@@ -168,15 +168,27 @@ def _library_loop(count: int) -> str:
     return _each_lane(f"each_library{count}(void*f,{_vectors(count)})", count, f"((double(*)({kind},int))f)(%s,0)")
 
 
-#: Our own functions in place of the vector library's: their headers, and the lanes of float64 from which on they are
-#: used. Machines of four multiply and add in one instruction; with these, sine and cosine together take as long as the
-#: library's two, and one of them takes twice as long.
+_EXPONENTIAL = ("vector.h", "exponential.h")
+_GAMMAS = (*_EXPONENTIAL, "lanes.h", "gammas.h")
+_NORMALS = (*_EXPONENTIAL, "lanes.h", "normals.h")
+
+#: Our own functions in place of the vector library's, or of those of numbers: their headers, the lanes of float64 from
+#: which on they are used, and the function of numbers that they call for some lanes, or "". Machines of four multiply and
+#: add in one instruction; with these, sine and cosine together take as long as the library's two, and one of them takes
+#: twice as long.
 _OWN = {
-    "exp": ("exponential.h", 4),
-    "log": ("exponential.h", 4),
-    "tanh": ("exponential.h", 4),
-    "sin": ("sines.h", 8),
-    "cos": ("sines.h", 8),
+    "exp": (_EXPONENTIAL, 4, ""),
+    "log": (_EXPONENTIAL, 4, ""),
+    "tanh": (_EXPONENTIAL, 4, ""),
+    "sin": (("vector.h", "sines.h"), 8, ""),
+    "cos": (("vector.h", "sines.h"), 8, ""),
+    "lgamma": (_GAMMAS, 4, "sd_lgamma"),
+    "digamma": (_GAMMAS, 4, "sd_digamma"),
+    "gamma": (_GAMMAS, 4, "sd_gamma"),
+    "erfcx": (_NORMALS, 4, ""),
+    "ndtri": (_NORMALS, 4, ""),
+    "erfinv": (_NORMALS, 4, ""),
+    "erfcinv": (_NORMALS, 4, ""),
 }
 
 
@@ -203,15 +215,15 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
         return Spelling(_call(op), _of_type(_CHOICES[op], single))
     if op in _SHARED:
         return Spelling(_call(op), with_needs(f"do_{op}", "vector.h"))
+    headers, least, scalar = _OWN.get(op, ((), 0, ""))
+    if headers and prefix and lanes >= least and not single:
+        before = (_APART, *(texts_with(scalar) if scalar else ()))
+        return Spelling(_call(op), (*before, *with_needs(f"do_{op}", *headers)), own=f"do_{op}_d{lanes}")
     if op in _LANES:
-        before = () if _LANES[op].startswith("__builtin_") else texts_with(_LANES[op])
-        return Spelling(_call(op), (*before, _APART, _loop(op, _LANES[op])))
+        return Spelling(_call(op), (*texts_with(_LANES[op]), _APART, _loop(op, _LANES[op])))
     if FUNCTIONS[op].library:
         symbol = library_symbol(FUNCTIONS[op].library, len(SIGNATURES[op]))
         return Spelling(_call(op), (_APART, _library_loop(len(SIGNATURES[op]))), library=symbol)
-    header, least = _OWN.get(op, ("", 0))
-    if header and prefix and lanes >= least and not single:
-        return Spelling(_call(op), with_needs(f"do_{op}", "vector.h", header), own=f"do_{op}_d{lanes}")
     name = FUNCTIONS[op].vector
     symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}{'f' if single else ''}"
     if prefix and symbol in vector_math:
