@@ -173,9 +173,9 @@ _GAMMAS = (*_EXPONENTIAL, "lanes.h", "gammas.h")
 _NORMALS = (*_EXPONENTIAL, "lanes.h", "normals.h")
 
 #: Our own functions in place of the vector library's, or of those of numbers: their headers, the lanes of float64 from
-#: which on they are used, and the function of numbers that they call for some lanes, or "". Machines of four multiply and
-#: add in one instruction; with these, sine and cosine together take as long as the library's two, and one of them takes
-#: twice as long.
+#: which on they are used, and the function of numbers that they call for some lanes, or "". Machines of four multiply
+#: and add in one instruction; with these, sine and cosine together take as long as the library's two, and one of them
+#: takes twice as long.
 _OWN = {
     "exp": (_EXPONENTIAL, 4, ""),
     "log": (_EXPONENTIAL, 4, ""),
