@@ -140,8 +140,8 @@ _LANES = {
 _BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.library]
 complete((*_DIRECT, *_MASKS, *_CHOICES, *_SHARED, *_LANES, *_BY_NAME), __name__, SIGNATURES)
 
-# The lanes are stored, and the upper parts of the registers cleared, before any of them is computed: libm and SciPy have
-# code for shorter registers, which takes up to thirty times as long while upper parts are in use.
+# The lanes are stored, and the upper parts of the registers cleared, before any of them is computed: libm and SciPy
+# have code for shorter registers, which takes up to thirty times as long while upper parts are in use.
 _APART = """\
 #define APART(a) __asm__ volatile(""::"r"(a):"memory");LEAVE
 """
