@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import platform
 import re
 import subprocess
 from pathlib import Path
@@ -274,3 +275,46 @@ def test_columns_are_asked_for_by_their_number() -> None:
         text = emit_c(t.program(), Target(8), columns=True).text
         found = re.findall(rf"{macro}\(x0\+{ahead}\+(\d+)\*si0\)", text)
         assert sorted(map(int, found)) == list(range(size))
+
+
+#: Functions computed lane by lane: by a name of libm, by text of ours, by an address of SciPy's, in some lanes only.
+APART = {
+    1: ("arctan", "lgamma", "gamma", "digamma", "erfcx", "ndtri", "i0e", "si"),
+    2: ("mod", "beta", "gammainc", "power"),
+    3: ("betainc", "hyp1f1"),
+    4: ("hyp2f1",),
+}
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(("lanes", "flag"), [(4, "-march=haswell"), (8, "-march=skylake-avx512")])
+@pytest.mark.parametrize("prefix", ["", "own"])
+def test_upper_parts_of_registers_are_clear_before_functions_of_numbers(
+    lanes: int, flag: str, single: bool, prefix: str
+) -> None:
+    compiler = find_compiler()
+    if platform.machine() != "x86_64" or compiler is None:
+        pytest.skip("registers of x86-64")
+    t = Tape(("x", (4,)))
+    x = t.row(0)
+    ops = [op for count in APART for op in APART[count]]
+    t.out((len(ops),), [t.op(op, *x[:count]) for count in APART for op in APART[count]])
+    target = Target(lanes, {4: "_ZGVd", 8: "_ZGVe"}[lanes] if prefix else "")
+    text = emit_c(t.program(), target, single=single).text
+    options = [word for word in flags(compiler) if word not in ("-shared", "-march=native")]
+    command = [*compiler.command, "-x", "c", *options, flag, "-S", "-o", "-", "-"]
+    listing = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    wide, seen, name = False, 0, ""
+    for line in listing.splitlines():
+        if match := re.match(r"(\w[\w.]*):", line):
+            name = match[1]
+            wide = name.startswith(("do_", "each_", "whole", "kernel"))
+        elif "vzeroupper" in line:
+            wide = False
+        elif re.search(r"%[yz]mm\d+(\{.*)?$", line):  # the last operand is what is written
+            wide = True
+        elif match := re.match(r"\s+(?:call|jmp)\s+(?!\.L|do_|each_|whole)(\*?%?[\w.]+)", line):
+            # all but those of whole vectors
+            assert not wide, f"{name} calls {match[1]} while upper parts are in use"
+            seen += 1
+    assert seen > len(ops) - 6

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from c_programs import COMPILERS
+from mpmath import mp
 from tape import Tape
 from test_interpreter_kernel import TILE, compare, generated, interpreted
 
@@ -24,6 +25,9 @@ KERNELS = Path(symdiff.__file__).parent / "_kernels"
 
 #: What interpreter.h and kernels.h include for each kind of vector, with names that only they define.
 PARTS = {"vector.h", "exponential.h", "sines.h", "transpose.h", "vectors.h", "machine.h", "tiles.h", "undefine.h"}
+
+
+PARTS |= {"lanes.h", "gammas.h", "normals.h"}
 
 
 PARTS |= {"kind.h", "moves.h", "eliminate.h", "cholesky.h", "batch.h", "begin_avx2.h", "begin_avx512.h", "end_set.h"}
@@ -119,6 +123,72 @@ def test_our_own_functions_of_every_width(op: str, edges: Any, ranges: Any) -> N
                 assert float(np.max(np.abs(off))) < ERROR.get(op, 1.1)
             first = out if first is None else first
             np.testing.assert_array_equal(out, first)
+
+
+def _quantile(p: Any, near: float) -> Any:
+    """The normal quantile by Newton's iteration from a value that has most digits."""
+    x = mp.mpf(near)
+    for _ in range(3):
+        x -= (mp.erfc(-x / mp.sqrt(2)) / 2 - p) * mp.sqrt(2 * mp.pi) * mp.exp(x * x / 2)
+    return x
+
+
+def _erfcx(x: Any, near: float) -> Any:
+    if x < 25:
+        return mp.exp(x * x) * mp.erfc(x)
+    return sum((-1) ** k * mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(20)) / (x * mp.sqrt(mp.pi))
+
+
+def _tiny(low: float, high: float) -> tuple[str, float, float]:
+    return ("log10", low, high)
+
+
+#: What docs/internals.md states: errors in units of the last place, everywhere in the domain.
+STATED = {
+    "lgamma": (
+        lambda x, y: mp.loggamma(x),
+        5,
+        (_tiny(-300, -1), (0, 0.5), (0.5, 2.5), (0.98, 1.02), (1.98, 2.02), (2, 9), _tiny(1, 305)),
+    ),
+    "digamma": (lambda x, y: mp.digamma(x), 8, (_tiny(-300, -1), (0, 1), (1, 2), (1.46, 1.463), (2, 9), _tiny(1, 300))),
+    "gamma": (lambda x, y: mp.gamma(x), 6, (_tiny(-300, -1), (0, 0.5), (0.5, 2.5), (2.5, 9), (7, 171.6))),
+    "erfcx": (_erfcx, 7, (_tiny(-300, 0), (0, 1), (1, 30), _tiny(1, 300), (-1, 0), (-26.6, -1))),
+    "ndtri": (_quantile, 7, (_tiny(-300, -20), _tiny(-20, -1), (0, 1), (0.07, 0.08), (0.49, 0.51), (0.99, 1))),
+    "erfinv": (lambda x, y: _quantile((1 + x) / 2, y * 2**0.5) / mp.sqrt(2), 7, (_tiny(-20, -2), (-1, 1), (0.99, 1))),
+    "erfcinv": (lambda x, y: -_quantile(x / 2, -y * 2**0.5) / mp.sqrt(2), 7, (_tiny(-300, -1), (0, 2), (0.99, 1.01))),
+}
+
+
+@pytest.mark.parametrize("op", STATED)
+def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> None:
+    reference, bound, ranges = STATED[op]
+    rng = np.random.default_rng(3)
+    drawn = [10 ** rng.uniform(*r[1:], 60) if r[0] == "log10" else rng.uniform(*r, 60) for r in ranges]
+    edges = [0.0, -0.0, 1.0, 2.0, 0.5, -0.5, -1.0, -2.0, -2.5, 5e-324, 1e-310, 7.5, 1.25, 171.6, 172.0, 1e300, np.inf]
+    edges += [-np.inf, np.nan, np.nextafter(1, 0), np.nextafter(7.5, 0), 0.075, 0.925, -27.0]
+    x = np.concatenate([*drawn, edges])
+    t = Tape(("x", ()))
+    t.out((), [t.op(op, t.load(0))])
+    program = t.program()
+    numbers = np.zeros(len(x))  # by the function of numbers, which two lanes take
+    assert generated(program, Target(2)).run([x], [numbers], len(x)) is None
+    first: npt.NDArray[np.float64] | None = None
+    for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
+        if native_target().lanes < lanes:
+            continue
+        target = Target(lanes, prefix)
+        assert f"SLOW V NAME(do_{op})" in emit_c(program, target).text
+        for make in (interpreted, generated):
+            out = np.zeros(len(x))
+            assert make(program, target).run([x], [out], len(x)) is None
+            np.testing.assert_allclose(out, numbers, rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
+            first = out if first is None else first
+            np.testing.assert_array_equal(out, first)
+        inner = np.concatenate(drawn)
+        with mp.workdps(40):
+            for at, got in zip(inner.tolist(), out.tolist(), strict=False):
+                want = reference(mp.mpf(at), got)
+                assert abs(mp.mpf(got) - want) <= bound * np.spacing(abs(float(want))), (at, got)
 
 
 @pytest.mark.parametrize("count", [3, 40, 1500])

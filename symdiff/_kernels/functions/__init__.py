@@ -10,6 +10,9 @@ Invariants
 Files
     vector.h       functions of one vector that processors have, or that are made of those
     exponential.h  the exponential, the hyperbolic tangent and the logarithm of whole vectors
+    lanes.h        lanes that are not as the others
+    gammas.h       the gamma function, its logarithm and digamma of whole vectors
+    normals.h      erfcx and inverses of the normal distribution of whole vectors
     sines.h        the sine and the cosine of whole vectors
     transpose.h    blocks of rows to vectors and back
     scalar.h       remainders, minima and others that C's library has otherwise than NumPy

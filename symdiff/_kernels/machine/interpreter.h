@@ -63,7 +63,7 @@ static const sd_scalar sd_scalars[] = {
     SD_ONE("arccos", acos),             SD_ONE("arctan", atan),             SD_ONE("sinh", sinh),
     SD_ONE("cosh", cosh),               SD_ONE("tanh", tanh),               SD_ONE("arcsinh", asinh),
     SD_ONE("arccosh", acosh),           SD_ONE("arctanh", atanh),           SD_ONE("erf", erf),
-    SD_ONE("erfc", erfc),               SD_ONE("gamma", tgamma),            SD_ONE("lgamma", sd_lgamma),
+    SD_ONE("erfc", erfc),               SD_ONE("gamma", sd_gamma),          SD_ONE("lgamma", sd_lgamma),
     SD_ONE("digamma", sd_digamma),      SD_TWO("polygamma", sd_polygamma),  SD_TWO("spherical_jn", sd_spherical_jn),
     SD_TWO("power", pow),               SD_TWO("arctan2", atan2),           SD_TWO("hypot", hypot),
     SD_TWO("mod", sd_mod),
@@ -208,6 +208,10 @@ static const sd_own_function sd_own_functions[] = {
 #if defined __x86_64__
     SD_OWN(do_exp_d8), SD_OWN(do_log_d8), SD_OWN(do_tanh_d8), SD_OWN(do_exp_d4), SD_OWN(do_log_d4), SD_OWN(do_tanh_d4),
     SD_OWN(do_sin_d8), SD_OWN(do_cos_d8),
+    SD_OWN(do_lgamma_d8), SD_OWN(do_digamma_d8), SD_OWN(do_gamma_d8), SD_OWN(do_erfcx_d8),
+    SD_OWN(do_ndtri_d8), SD_OWN(do_erfinv_d8), SD_OWN(do_erfcinv_d8),
+    SD_OWN(do_lgamma_d4), SD_OWN(do_digamma_d4), SD_OWN(do_gamma_d4), SD_OWN(do_erfcx_d4),
+    SD_OWN(do_ndtri_d4), SD_OWN(do_erfinv_d4), SD_OWN(do_erfcinv_d4),
 #endif
     {"", 0}};
 enum { SD_OWN_FUNCTIONS = sizeof sd_own_functions / sizeof *sd_own_functions - 1 };

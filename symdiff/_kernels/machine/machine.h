@@ -6,6 +6,18 @@
 
 #include "vectors.h"
 
+#if X86 >= 256
+#define APART(a) __asm__ volatile("" : : "r"(a) : "memory"); __builtin_ia32_vzeroupper();
+#else
+#define APART(a)
+#endif
+
+#if !SINGLE && W >= 4
+#include "../functions/lanes.h"
+#include "../functions/gammas.h"
+#include "../functions/normals.h"
+#endif
+
 #define VECTOR(p, g) (((const V *)(p))[g])
 
 #define TILE 1

@@ -167,6 +167,7 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
   char *to = PLACE(ip[2]); \
   places; \
   FORGET \
+  APART(w) \
   for (long l = 0; l < groups * W; l++) *(D *)(to + sizeof(T) * l) = f(__VA_ARGS__); \
   p = to; \
   EVERY(MOVE_TO, OF_A, OF_P) \

@@ -16,6 +16,7 @@
 #undef G
 #undef INLINE
 #undef SLOW
+#undef APART
 #undef ALL
 #undef B
 #undef SIGN

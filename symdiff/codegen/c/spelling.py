@@ -132,7 +132,7 @@ _SHARED = frozenset(
 #: Functions evaluated lane by lane, by the scalar function.
 _LANES = {
     "mod": "sd_mod",
-    "gamma": "__builtin_tgamma",
+    "gamma": "sd_gamma",
     "lgamma": "sd_lgamma",
     **{row.c: row.special for row in FUNCTIONS.values() if row.special},
 }
@@ -140,30 +140,55 @@ _LANES = {
 _BY_NAME = [row.c for row in FUNCTIONS.values() if row.vector or row.library]
 complete((*_DIRECT, *_MASKS, *_CHOICES, *_SHARED, *_LANES, *_BY_NAME), __name__, SIGNATURES)
 
-_LANE_LOOP = {
-    1: "SLOW V do_{0}(V x){{for(int l=0;l<W;l++)x[l]={1}(x[l]);return x;}}\n",
-    2: "SLOW V do_{0}(V x,V y){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l]);return x;}}\n",
-    3: "SLOW V do_{0}(V x,V y,V z){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l],z[l]);return x;}}\n",
-    4: "SLOW V do_{0}(V x,V y,V z,V u){{for(int l=0;l<W;l++)x[l]={1}(x[l],y[l],z[l],u[l]);return x;}}\n",
-}
-#: Calls of a function of SciPy's, whose last argument is Cython's and has no meaning.
-_LIBRARY_LOOP = {
-    count: "SLOW V each_library{}(void*f,{}){{for(int l=0;l<W;l++)"
-    "x[l]=((double(*)({},int))f)({},0);return x;}}\n".format(
-        count, ",".join(f"V {x}" for x in names), ",".join(["double"] * count), ",".join(f"{x}[l]" for x in names)
-    )
-    for count, names in ((1, "x"), (2, "xy"), (3, "xyz"), (4, "xyzu"))
-}
+# The lanes are stored, and the upper parts of the registers cleared, before any of them is computed: libm and SciPy
+# have code for shorter registers, which takes up to thirty times as long while upper parts are in use.
+_APART = """\
+#define APART(a) __asm__ volatile(""::"r"(a):"memory");LEAVE
+"""
+_NAMES = "xyzu"
 
-#: Our own functions in place of the vector library's: their headers, and the lanes of float64 from which on they are
-#: used. Machines of four multiply and add in one instruction; with these, sine and cosine together take as long as the
-#: library's two, and one of them takes twice as long.
+
+def _each_lane(head: str, count: int, call: str) -> str:
+    """Print a function of vectors that calls one of numbers for each lane, with ``%s`` for the operands."""
+    names = _NAMES[:count]
+    stored = "".join(f"V {x}_[1]={{{x}}};" for x in names)
+    lanes = [f"((D*){x}_)[l]" for x in names]
+    apart = "".join(f"APART({x}_)" for x in names)
+    call = call % ",".join(lanes)
+    return f"SLOW V {head}{{{stored}{apart}for(int l=0;l<W;l++){lanes[0]}={call};return *x_;}}\n"
+
+
+def _vectors(count: int) -> str:
+    return ",".join(f"V {x}" for x in _NAMES[:count])
+
+
+def _library_loop(count: int) -> str:
+    """Print calls of a function of SciPy's, whose last argument is Cython's and has no meaning."""
+    kind = ",".join(["double"] * count)
+    return _each_lane(f"each_library{count}(void*f,{_vectors(count)})", count, f"((double(*)({kind},int))f)(%s,0)")
+
+
+_EXPONENTIAL = ("vector.h", "exponential.h")
+_GAMMAS = (*_EXPONENTIAL, "lanes.h", "gammas.h")
+_NORMALS = (*_EXPONENTIAL, "lanes.h", "normals.h")
+
+#: Our own functions in place of the vector library's, or of those of numbers: their headers, the lanes of float64 from
+#: which on they are used, and the function of numbers that they call for some lanes, or "". Machines of four multiply
+#: and add in one instruction; with these, sine and cosine together take as long as the library's two, and one of them
+#: takes twice as long.
 _OWN = {
-    "exp": ("exponential.h", 4),
-    "log": ("exponential.h", 4),
-    "tanh": ("exponential.h", 4),
-    "sin": ("sines.h", 8),
-    "cos": ("sines.h", 8),
+    "exp": (_EXPONENTIAL, 4, ""),
+    "log": (_EXPONENTIAL, 4, ""),
+    "tanh": (_EXPONENTIAL, 4, ""),
+    "sin": (("vector.h", "sines.h"), 8, ""),
+    "cos": (("vector.h", "sines.h"), 8, ""),
+    "lgamma": (_GAMMAS, 4, "sd_lgamma"),
+    "digamma": (_GAMMAS, 4, "sd_digamma"),
+    "gamma": (_GAMMAS, 4, "sd_gamma"),
+    "erfcx": (_NORMALS, 4, ""),
+    "ndtri": (_NORMALS, 4, ""),
+    "erfinv": (_NORMALS, 4, ""),
+    "erfcinv": (_NORMALS, 4, ""),
 }
 
 
@@ -190,20 +215,20 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
         return Spelling(_call(op), _of_type(_CHOICES[op], single))
     if op in _SHARED:
         return Spelling(_call(op), with_needs(f"do_{op}", "vector.h"))
+    headers, least, scalar = _OWN.get(op, ((), 0, ""))
+    if headers and prefix and lanes >= least and not single:
+        before = (_APART, *(texts_with(scalar) if scalar else ()))
+        return Spelling(_call(op), (*before, *with_needs(f"do_{op}", *headers)), own=f"do_{op}_d{lanes}")
     if op in _LANES:
-        before = () if _LANES[op].startswith("__builtin_") else texts_with(_LANES[op])
-        return Spelling(_call(op), (*before, _loop(op, _LANES[op])))
+        return Spelling(_call(op), (*texts_with(_LANES[op]), _APART, _loop(op, _LANES[op])))
     if FUNCTIONS[op].library:
         symbol = library_symbol(FUNCTIONS[op].library, len(SIGNATURES[op]))
-        return Spelling(_call(op), (_LIBRARY_LOOP[len(SIGNATURES[op])],), library=symbol)
-    header, least = _OWN.get(op, ("", 0))
-    if header and prefix and lanes >= least and not single:
-        return Spelling(_call(op), with_needs(f"do_{op}", "vector.h", header), own=f"do_{op}_d{lanes}")
+        return Spelling(_call(op), (_APART, _library_loop(len(SIGNATURES[op]))), library=symbol)
     name = FUNCTIONS[op].vector
     symbol = f"{prefix}N{lanes}{'v' * len(SIGNATURES[op])}_{name}{'f' if single else ''}"
     if prefix and symbol in vector_math:
         return Spelling(_call(op), (), symbol)
-    return Spelling(_call(op), (_loop(op, f"__builtin_{name}"),))
+    return Spelling(_call(op), (_APART, _loop(op, f"__builtin_{name}")))
 
 
 def library_symbol(name: str, arity: int) -> str:
@@ -225,4 +250,5 @@ def _call(op: str) -> str:
 
 
 def _loop(op: str, scalar: str) -> str:
-    return _LANE_LOOP[len(SIGNATURES[op])].format(op, scalar)
+    count = len(SIGNATURES[op])
+    return _each_lane(f"do_{op}({_vectors(count)})", count, f"{scalar}(%s)")
