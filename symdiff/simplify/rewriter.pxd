@@ -16,6 +16,7 @@ cdef class _Table:
 
 cdef class _Rules:
     cdef public int level
+    cdef public bint ranged
     cdef list _rest
     cdef public _Table scalars, arrays
 
