@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.calculus.modes import pushforward
+from symdiff.calculus.modes import pullback, pushforward
 from symdiff.frontend.array import Array
 from symdiff.graph import Node, constant, elementwise, inputs_of
 from symdiff.graph.nodes import input as input_node
@@ -95,30 +95,33 @@ def right_as_written(written: Sequence[Node], point: dict[str, float]) -> list[f
     exact = [float(value) for value in exact_values(written, point, {})]
     result: list[float | None] = []
     for value, true in zip(values, exact, strict=True):
-        is_right = np.isfinite(true) and 1e-300 < abs(true) and abs(float(value) - true) <= 2e-13 * abs(true)
+        is_right = np.isfinite(true) and abs(true) > 1e-300 and abs(float(value) - true) <= 2e-13 * abs(true)
         result.append(true if is_right else None)
     return result
 
 
-def raw_slope(f: Node) -> Node:
-    (slope,) = pushforward([f], {X: constant(1.0)})
-    return constant(0.0) if slope is None else slope
+def raw_slopes(f: Node) -> list[Node]:
+    """Return the slope by x as forward and as reverse mode give it, before anything is simplified."""
+    found = [*pushforward([f], {X: constant(1.0)}), *pullback({f: constant(1.0)}, [X])]
+    return [constant(0.0) if slope is None else slope for slope in found]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_values_and_derivatives_have_the_range_of_what_was_written(seed: int) -> None:
     draw, compared = random.Random(seed), 0
-    for _ in range(8):
+    for _ in range(5):
         f = drawn(draw, 3)
-        written = [f, raw_slope(f), raw_slope(raw_slope(f))]
+        slopes = raw_slopes(f)
+        written = [[f], slopes, [second for slope in slopes for second in raw_slopes(slope)]]
         x = Array(X)
         formulas = [Array(f), *(sd.derivative(Array(f), x, n) for n in (1, 2))] if X in inputs_of([f]) else [Array(f)]
         kernels = [
             sd.compile(formulas, [Array(X), Array(Y), Array(Z)], backend=backend)
             for backend in ("interpreter", "numpy")
         ]
-        for point in points(draw, 6):
-            expected = right_as_written(written[: len(formulas)], point)
+        for point in points(draw, 5):
+            forms = [right_as_written(own, point) for own in written[: len(formulas)]]
+            expected = [None if None in form else form[0] for form in forms]
             for kernel in kernels:
                 with np.errstate(all="ignore"):
                     found = kernel(**point)
@@ -126,7 +129,7 @@ def test_values_and_derivatives_have_the_range_of_what_was_written(seed: int) ->
                     if true is not None:
                         assert abs(value - true) <= 4e-12 * abs(true), (str(formulas[n]), n, point, value, true)
                         compared += 1
-    assert compared > 20
+    assert compared > 10
 
 
 ROWS = [row for row in RULES if row.kind != "arrays" and not PRODUCTS.isdisjoint(row.ops)]

@@ -34,6 +34,8 @@ _EXPONENTS = 16
 _VARIABLES = 64
 #: Sizes up to which nothing overflows, and by how much one may exceed another: numbers such as 2 and pi, and roundings.
 _SMALL, _SLACK = 40.0, 4.0
+#: Numbers between which a constant has all its digits, with room for what it is multiplied by.
+_LEAST, _LARGEST = 1e-290, 1e290
 #: How deep exponents are looked into.
 _DEPTH = 12
 #: How deep nodes are told apart.
@@ -139,6 +141,8 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
     unknown = _NOTHING
     if c is not None:
         size = _ZERO + (math.log(abs(c)) if c and math.isfinite(c) else 0.0)
+        if not _LEAST < abs(c) < _LARGEST:
+            unknown = frozenset((node,))
     elif op in _OF_SIZES:
         size = _OF_SIZES[op](*[part.size for part in parts])
     elif op == "power" and parts:
@@ -205,7 +209,7 @@ def _is_positive(node: Node) -> bool:
 
 @noted
 def _variable(node: Node) -> tuple[Sizes, frozenset[Node]]:
-    """Return sizes that depend on nothing but the form of a node: what is rewritten must not depend on other formulas."""
+    """Return sizes that depend on the form of a node alone: what is rewritten must not depend on other formulas."""
     key = crc32(_form(node, _FORM).encode())
     return _FIRST[key % _VARIABLES] + _SECOND[key // _VARIABLES % _VARIABLES], frozenset((node,))
 
@@ -225,8 +229,8 @@ def keeps_range(old: Node, new: Node) -> bool:
     if not parts:
         return True
     before, after = _sized(old), _sized(new)
-    if not after.unknown <= before.unknown:
-        return True
+    if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
+        return not any(part.is_constant for part in after.unknown - before.unknown)
     bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
     bound = np.maximum(bound, _SMALL) + _SLACK
     inner = [_sized(part) for part in parts]

@@ -289,15 +289,26 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 
 @paused
 def shorten(root: Node) -> Node:
-    """Apply every rule to a formula that is shown, where its numbers do not matter: those that shrink its range, too."""
+    """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
+    order, rules = postorder([root], most=_SMALL), _rules(SHOWN, mark=False)
+    if len(order) > _SMALL or not any(_is_open(node, rules) for node in order if node.op in PRODUCTS):
+        return root
     current = [root]
-    if len(postorder(current, most=_SMALL)) <= _SMALL:
-        for _ in range(_PASSES):
-            following = _run(current, postorder(current), SHOWN, {}, None, mark=False)
-            if following == current:
-                break
-            current = following
+    for _ in range(_PASSES):
+        following = _run(current, postorder(current), SHOWN, {}, None, mark=False)
+        if following == current:
+            break
+        current = following
     return current[0]
+
+
+def _is_open(node: Node, rules: _Rules) -> bool:
+    """Tell whether a rule fits a node, which it did before if it was refused."""
+    for row in rules.fitting(node):
+        found = row.rewrite(node)
+        if found is not None and found is not node:
+            return True
+    return False
 
 
 @paused
