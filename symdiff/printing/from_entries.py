@@ -16,7 +16,7 @@ from ..graph import REAL, Node, concatenate, constant, postorder, rebuild, resha
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
-from ..simplify.rewriter import finish, make
+from ..simplify.rewriter import finish, make, shorten
 from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one
 
@@ -39,7 +39,7 @@ def present(root: Node, *, derived: bool) -> Node:
     Node
         Equal in value.
     """
-    (root,) = finish([root]) if derived else [root]
+    root = shorten(finish([root])[0]) if derived else root
     order = postorder([root])
     entries: dict[Node, dict[tuple[int, ...], Node]] = {}
     new: dict[Node, Node] = {}

@@ -19,6 +19,7 @@ cdef class _Table:
 
 cdef class _Rules:
     cdef public int level
+    cdef public bint ranged
     cdef list _rest
     cdef public _Table scalars, arrays
 

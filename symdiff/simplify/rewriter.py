@@ -20,6 +20,7 @@ from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
 from ..ground.budget import spend
 from ..ground.gc_pause import paused
+from .ranges import PRODUCTS, keeps_range
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 
@@ -82,7 +83,7 @@ _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it, and with that at which none fits the node itself: a later
 #: pass tries no rule again.
-STABILITY, PLAIN, READING, DERIVED, VALUES, DIFFERENTIATED = 1, 2, 3, 4, 5, 6
+STABILITY, PLAIN, READING, DERIVED, VALUES, DIFFERENTIATED, SHOWN = 1, 2, 3, 4, 5, 6, 7
 _KINDS = {
     DIFFERENTIATED: ("differentiated",),
     STABILITY: ("stability", "form"),
@@ -90,6 +91,7 @@ _KINDS = {
     READING: ("stability", "form", "algebra", "arrays", "reading"),
     DERIVED: ("stability", "form", "algebra", "arrays", "reading", "derived"),
     VALUES: ("stability", "form", "algebra", "arrays", "reading", "values"),
+    SHOWN: ("stability", "form", "algebra", "arrays", "reading", "derived"),
 }
 
 
@@ -270,11 +272,16 @@ class _Rules:
     rows : sequence of Rule
     level : int
         What is noted of a node that none of the rules fits; 0 where nothing is.
+    ranged : bool
+        Whether what is made keeps the range of numbers, see :mod:`symdiff.simplify.ranges`.
     """
 
-    def __init__(self, rows: Sequence[Rule], level: int) -> None:
+    def __init__(self, rows: Sequence[Rule], level: int, ranged: bool = True) -> None:
         self.level = level
-        self._rest = [self._without(rows, _KINDS.get(own, ())) for own in range(VALUES + 1)]
+        self.ranged = ranged
+        # what did not fit as it shrinks the range was noted as what does not fit
+        known = _KINDS if ranged else {}
+        self._rest = [self._without(rows, known.get(own, ())) for own in range(VALUES + 1)]
         self.scalars, self.arrays = self._rest[0]
 
     @staticmethod
@@ -295,7 +302,7 @@ class _Rules:
 def _rules(level: int, stability: bool = True, mark: bool = True) -> _Rules:
     """Return the rules of a level."""
     kinds = [kind for kind in _KINDS[level] if stability or kind != "stability"]
-    return _Rules([row for row in RULES if row.kind in kinds], level if mark and stability else 0)
+    return _Rules([row for row in RULES if row.kind in kinds], level if mark and stability else 0, level != SHOWN)
 
 
 @paused
@@ -351,6 +358,30 @@ def finish(roots: Sequence[Node]) -> list[Node]:
             break
         current = following
     return current
+
+
+@paused
+def shorten(root: Node) -> Node:
+    """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
+    order, rules = postorder([root], most=_SMALL), _rules(SHOWN, mark=False)
+    if len(order) > _SMALL or not any(_is_open(node, rules) for node in order if node.op in PRODUCTS):
+        return root
+    current = [root]
+    for _ in range(_PASSES):
+        following = _run(current, postorder(current), SHOWN, {}, None, mark=False)
+        if following == current:
+            break
+        current = following
+    return current[0]
+
+
+def _is_open(node: Node, rules: _Rules) -> bool:
+    """Tell whether a rule fits a node, which it did before if it was refused."""
+    for row in rules.fitting(node):
+        found = row.rewrite(node)
+        if found is not None and found is not node:
+            return True
+    return False
 
 
 @paused
@@ -467,6 +498,8 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)
+                if rules.ranged and node.op in PRODUCTS and row.kind != "arrays" and not keeps_range(node, found):
+                    continue
                 if found.shape != node.shape:  # an operand that cancelled was longer
                     found = spread(found, node.shape)
                 if rewrites is not None and row.kind in _TOLD:

@@ -65,7 +65,12 @@ def decomposed(node: Node) -> Monomial | None:
         elif value == 0 or not math.isfinite(value) or abs(power) > _HIGHEST:
             return None
         else:
-            result.number *= value**power
+            try:
+                result.number *= value**power
+            except (OverflowError, ZeroDivisionError):
+                return None
+            if not (result.number and math.isfinite(result.number)):
+                return None
     result.powers = {base: n for base, n in result.powers.items() if n}
     return result
 

@@ -1,0 +1,260 @@
+"""Whether a rewrite keeps the range in which a formula is finite.
+
+A number of a dtype has a largest and a smallest size. A product that is grouped in another way has other partial
+products, and these may overflow, or underflow, where those that were written do not: ``exp(2 u) * y**2`` is nan or 0 at
+half the exponents at which ``(exp(u) * y)**2`` is. So sizes are compared before a rewrite is made, at points far out.
+
+A size is a logarithm. That of a product is a sum, that of a sum is the largest one, and that of ``exp(u)`` is u. What
+is none of these is a size of its own, which may be anything. A rewrite shrinks the range if a part of what it gives is
+larger or smaller there than all parts of what was written, and than the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from ..graph import Node
+from ..graph.kinds import EXPONENTIAL
+from ..graph.scalars.arithmetic import SUMS
+from ..graph.scalars.functions import scalar_constant
+from ..ground.gc_pause import noted, notes
+
+Sizes = Any
+
+#: Points at which sizes are compared.
+_POINTS = 96
+#: Points at which exponents are compared alone: whatever is no exponent is 1 there.
+_EXPONENTS = 16
+#: How many sizes there are of which those of variables are made.
+_VARIABLES = 64
+#: Sizes up to which nothing overflows, and by how much one may exceed another: numbers such as 2 and pi, and roundings.
+_SMALL, _SLACK = 40.0, 4.0
+#: Numbers between which a constant has all its digits, with room for what it is multiplied by.
+_LEAST, _LARGEST = 1e-290, 1e290
+#: How deep exponents are looked into.
+_DEPTH = 12
+#: How deep nodes are told apart.
+_FORM = 3
+#: Operations whose results are products that may be grouped in several ways.
+PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
+
+
+def _rows(seed: int) -> list[Sizes]:
+    """Return sizes of variables at all points, in any direction."""
+    return list(np.random.default_rng(seed).normal(scale=200.0, size=(_VARIABLES, _POINTS + _EXPONENTS)))
+
+
+#: A variable has a sum of one of each as its sizes.
+_FIRST, _SECOND = _rows(20), _rows(21)
+_ZERO = np.zeros(_POINTS + _EXPONENTS)
+_EVERYWHERE = np.arange(_POINTS + _EXPONENTS) < _POINTS
+
+#: The size of a function of one number by that number, far out.
+_OF_VALUE: dict[str, Callable[[Sizes], Sizes]] = {
+    "exp": lambda t: t,
+    "expm1": lambda t: np.maximum(t, 0.0),
+    "cosh": np.abs,
+    "sinh": np.abs,
+    "sech": lambda t: -np.abs(t),
+    "csch": lambda t: -np.abs(t),
+    "sigmoid": lambda t: np.minimum(t, 0.0),
+    "sigmoid_slope": lambda t: -np.abs(t),
+}
+#: The size of an operation by the sizes of its arguments.
+_OF_SIZES: dict[str, Callable[..., Sizes]] = {
+    "multiply": lambda a, b: a + b,
+    "divide": lambda a, b: a - b,
+    "negative": lambda a: a,
+    "abs": lambda a: a,
+    "named": lambda a: a,
+    "add": np.maximum,
+    "subtract": np.maximum,
+    "sqrt": lambda a: 0.5 * a,
+    "hypot": np.maximum,
+}
+#: Those that are near 1 far out.
+_NEAR_ONE = frozenset(("tanh", "sign"))
+#: The value of an operation by the values of its arguments, in exponents.
+_VALUES: dict[str, Callable[..., Sizes]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "negative": lambda a: -a,
+    "named": lambda a: a,
+    "softplus": lambda a: np.maximum(a, 0.0),
+    "log_sigmoid": lambda a: np.minimum(a, 0.0),
+    "logaddexp": np.maximum,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "abs": np.abs,
+}
+
+
+class _Sized(NamedTuple):
+    """The size of a node at all points, the largest and smallest ones of all its parts, and what may be anything.
+
+    A term that is small beside the sum may vanish, and so may all of its parts.
+    """
+
+    size: Sizes
+    high: Sizes
+    low: Sizes
+    unknown: frozenset[Node]
+
+
+def _parts_of(node: Node) -> tuple[Node, ...]:
+    """Return the parts on whose sizes that of a node depends."""
+    op = node.op
+    if op in _OF_SIZES:
+        return node.args
+    if op == "power":
+        return node.args[:1] if scalar_constant(node.args[1]) is not None else ()
+    return node.args[:2] if op == "exp_share" else ()
+
+
+def _sized(root: Node) -> _Sized:
+    """Return the size of a node; what is found lasts as long as the notes of a pass."""
+    known: dict[Node, _Sized] = notes().setdefault(__name__, {})
+    found = known.get(root)
+    todo = [] if found is not None else [root]
+    while todo:
+        node = todo[-1]
+        left = [part for part in _parts_of(node) if part not in known]
+        if left:
+            todo += left
+        else:
+            todo.pop()
+            known[node] = found = _sized_by(node, [known[part] for part in _parts_of(node)])
+    assert found is not None
+    return found
+
+
+_NOTHING: frozenset[Node] = frozenset()
+
+
+def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
+    op, c = node.op, scalar_constant(node)
+    unknown = _NOTHING
+    if c is not None:
+        size = _ZERO + (math.log(abs(c)) if c and math.isfinite(c) else 0.0)
+        if not _LEAST < abs(c) < _LARGEST:
+            unknown = frozenset((node,))
+    elif op in _OF_SIZES:
+        size = _OF_SIZES[op](*[part.size for part in parts])
+    elif op == "power" and parts:
+        size = parts[0].size * scalar_constant(node.args[1])
+    elif op in _OF_VALUE:
+        value, unknown = _value(node.args[0])
+        size = _OF_VALUE[op](value)
+    elif op == "exp_share":
+        value, unknown = _value(node.args[2])
+        size = -np.maximum(parts[0].size, parts[1].size + value)
+    elif op in _NEAR_ONE:
+        size = _ZERO
+    else:
+        size, unknown = _variable(node)
+        size = np.where(_EVERYWHERE, size, 0.0)
+    high = low = size
+    for part in parts:
+        high = np.maximum(high, part.high)
+        smallest = np.where(part.size < size - _SLACK, low, part.low) if op in SUMS else part.low
+        low = np.minimum(low, smallest)
+        unknown = unknown | part.unknown if unknown else part.unknown
+    return _Sized(size, high, low, unknown)
+
+
+@noted
+def _value(exponent: Node) -> tuple[Sizes, frozenset[Node]]:
+    """Return the value of an exponent at all points, and the parts of which nothing is known."""
+    return _value_of(exponent, _DEPTH)
+
+
+def _value_of(node: Node, depth: int) -> tuple[Sizes, frozenset[Node]]:
+    c = scalar_constant(node)
+    if c is not None:
+        return _ZERO + (c if math.isfinite(c) else 0.0), _NOTHING
+    if depth:
+        if node.op in _VALUES:
+            parts = [_value_of(arg, depth - 1) for arg in node.args]
+            return _VALUES[node.op](*[value for value, _ in parts]), frozenset().union(*[own for _, own in parts])
+        if _is_positive(node):
+            value, unknown = _variable(node)
+            return np.abs(value), unknown
+        if node.is_multiplicative:
+            first, second = map(scalar_constant, node.args)
+            if first and node.is_multiplication:
+                value, unknown = _value_of(node.args[1], depth - 1)
+                return first * value, unknown
+            if second:
+                value, unknown = _value_of(node.args[0], depth - 1)
+                return value * second if node.is_multiplication else value / second, unknown
+        if node.op == "log":
+            found = _sized(node.args[0])
+            return found.size, found.unknown
+    return _variable(node)
+
+
+def _is_positive(node: Node) -> bool:
+    if node.op == "exp":
+        return True
+    if node.is_power:
+        n = scalar_constant(node.args[1])
+        return n is not None and n % 2.0 == 0.0
+    return node.is_multiplication and node.args[0] is node.args[1]
+
+
+@noted
+def _variable(node: Node) -> tuple[Sizes, frozenset[Node]]:
+    """Return sizes that depend on the form of a node alone: what is rewritten must not depend on other formulas."""
+    key = crc32(_form(node, _FORM).encode())
+    return _FIRST[key % _VARIABLES] + _SECOND[key // _VARIABLES % _VARIABLES], frozenset((node,))
+
+
+def _form(node: Node, depth: int) -> str:
+    payload = node.name if node.is_input else tuple(node.payload) if isinstance(node.payload, tuple) else node.payload
+    inner = ",".join([_form(arg, depth - 1) for arg in node.args]) if depth else ""
+    return f"{node.op} {payload!r:.60} {inner}"
+
+
+def keeps_range(old: Node, new: Node) -> bool:
+    """Tell whether no part of ``new`` leaves the range of numbers where ``old`` and the result stay within it.
+
+    What has a function in it that was not there before is not compared.
+    """
+    parts = _parts_of(new)
+    if not parts:
+        return True
+    before, after = _sized(old), _sized(new)
+    if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
+        return not any(part.is_constant for part in after.unknown - before.unknown)
+    bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
+    bound = np.maximum(bound, _SMALL) + _SLACK
+    inner = [_sized(part) for part in parts]
+    if new.op in SUMS:
+        lows = [np.where(part.size < after.size - _SLACK, 0.0, part.low) for part in inner]
+    else:
+        lows = [part.low for part in inner]
+    shrinks = any(((part.high > bound) | (low < -bound)).any() for part, low in zip(inner, lows, strict=True))
+    return not shrinks or _mends(old, before, after)
+
+
+def _mends(old: Node, before: _Sized, after: _Sized) -> bool:
+    """Tell whether sums of exponentials, which meet as 0 and inf with all else near 1, do not do so any more."""
+    written, made = (np.maximum(sized.high, -sized.low) for sized in (before, after))
+    if not (_EVERYWHERE | (written <= 1.2 * made + _SMALL)).all():
+        return any(part.below & EXPONENTIAL and part.op in SUMS for part in _all_parts(old))
+    return False
+
+
+def _all_parts(root: Node) -> set[Node]:
+    found, todo = {root}, [root]
+    while todo:
+        for part in _parts_of(todo.pop()):
+            if part not in found:
+                found.add(part)
+                todo.append(part)
+    return found
