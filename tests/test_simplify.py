@@ -329,3 +329,21 @@ def test_what_is_simplified_is_not_looked_at_again(seed: int) -> None:
     assert len(order) > 2_000  # shorter ones are simplified until nothing changes
     assert not postorder(found, settled=PLAIN)
     assert all(settle(node) is node for node in order)
+
+
+#: A formula for a rule of several patterns, and what is told of it.
+FIRED = [
+    ("sqrt(x**2)", {}, "sqrt(x ** 2) → abs(x)"),
+    ("sqrt(x**2 + y**2)", {}, "sqrt(x ** 2 + y ** 2) → hypot(x, y)"),
+    ("sqrt(v @ v)", {"v": 3}, "sqrt(v @ v) → norm(v)"),
+    ("1 / (1 + exp(-x))", {}, "1 / (1 + exp(-x)) → sigmoid(x)"),
+    ("exp(v) / sum(exp(v))", {"v": 3}, "exp(v) / sum(exp(v)) → softmax(v)"),
+    ("log(exp(a) + exp(b))", {}, "log(exp(a) + exp(b)) → logaddexp(a, b)"),
+    ("sin(2*x) / x", {}, "sin(2 * x) / x → quotients that are right at 0, to every order"),
+    ("log(1 + exp(x))", {}, "log(1 + exp(x)) → softplus(x)"),
+]
+
+
+@pytest.mark.parametrize(("formula", "shapes", "told"), FIRED)
+def test_rewrites_name_the_equation_that_was_found(formula: str, shapes: dict[str, int], told: str) -> None:
+    assert sd.compile(formula, **shapes).rewrites == (told,)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from .sizes import Shape, Size, show
 
-__all__ = ["Printable", "brief", "clip", "listing", "record_text", "word"]
+__all__ = ["Printable", "brief", "clip", "listing", "record_text", "term_text", "word"]
 
 
 class Printable(Protocol):
@@ -147,6 +147,43 @@ def leaf_text(node: Printable) -> str:
         shown = ", ".join([f"{number}" for number in numbers[:4].tolist()])
         return f"[{shown}{', …' if len(numbers) > 4 else ''}]"
     return f"{node.op}({_details(node)})"
+
+
+def term_text(node: Printable, levels: int = 5) -> str:
+    """Return a node as formula text, "..." for what is deeper than some levels.
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> x, y = input("x"), input("y")
+    >>> term_text(x / (1 + elementwise("exp", (-x * y,))))
+    'x / (1 + exp(-x * y))'
+    """
+    if not node.args:
+        text = leaf_text(node)
+        return text.removesuffix(".0") if node.is_constant else text
+    if not levels:
+        return "..."
+    if node.op == "named":
+        return term_text(node.args[0], levels)
+    args = [term_text(arg, levels - 1) for arg in node.args]
+    inner = [f"({text})" if arg.op in _INFIX else text for text, arg in zip(args, node.args, strict=True)]
+    if node.op in _INFIX:
+        return f" {_INFIX[node.op]} ".join(inner)
+    if node.op == "negative":
+        return f"-{inner[0]}"
+    if node.op in ("slice", "gather", "take"):
+        return f"{inner[0]}[...]"
+    if node.is_contraction:
+        labels, out, _ = node.payload
+        summed = {label for own in labels for label in own} - {*out}
+        if len(args) == 2 and len(summed) == 1:
+            (a, b), (met,) = labels, summed
+            if a[-1:] == (met,) and b[:1] == (met,) and (*a[:-1], *b[1:]) == tuple(out):
+                return " @ ".join(inner)
+        product = " * ".join(inner)
+        return f"sum({product})" if summed else product
+    return f"{node.op}({', '.join(args)})"
 
 
 def _shared(root: Printable) -> set[Printable]:

@@ -77,6 +77,8 @@ _OF_SIZES: dict[str, Callable[..., Sizes]] = {
     "sqrt": lambda a: 0.5 * a,
     "hypot": np.maximum,
 }
+#: Operations of which a part that is small beside the result may vanish.
+_ADDING = SUMS | {"hypot"}
 #: Those that are near 1 far out.
 _NEAR_ONE = frozenset(("tanh", "sign"))
 #: The value of an operation by the values of its arguments, in exponents.
@@ -161,7 +163,7 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
     high = low = size
     for part in parts:
         high = np.maximum(high, part.high)
-        smallest = np.where(part.size < size - _SLACK, low, part.low) if op in SUMS else part.low
+        smallest = np.where(part.size < size - _SLACK, low, part.low) if op in _ADDING else part.low
         low = np.minimum(low, smallest)
         unknown = unknown | part.unknown if unknown else part.unknown
     return _Sized(size, high, low, unknown)
@@ -226,7 +228,7 @@ def keeps_range(old: Node, new: Node) -> bool:
     What has a function in it that was not there before is not compared.
     """
     parts = _parts_of(new)
-    if not parts:
+    if not parts or _is_made_of_parts(old, new):
         return True
     before, after = _sized(old), _sized(new)
     if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
@@ -234,12 +236,42 @@ def keeps_range(old: Node, new: Node) -> bool:
     bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
     bound = np.maximum(bound, _SMALL) + _SLACK
     inner = [_sized(part) for part in parts]
-    if new.op in SUMS:
+    if new.op in _ADDING:
         lows = [np.where(part.size < after.size - _SLACK, 0.0, part.low) for part in inner]
     else:
         lows = [part.low for part in inner]
     shrinks = any(((part.high > bound) | (low < -bound)).any() for part, low in zip(inner, lows, strict=True))
     return not shrinks or _mends(old, before, after)
+
+
+#: Most parts of what was written that are looked through.
+_LOOKED = 24
+
+
+def _is_made_of_parts(old: Node, new: Node) -> bool:
+    """Tell whether what is made has no part of another size than the result that was not written."""
+    for _ in range(_DEPTH):
+        if new.is_negation or new.is_named:
+            new = new.first
+        elif new.is_multiplication and _is_ordinary(new.first):
+            new = new.second
+        else:
+            break
+    wanted = [part for part in new.args if not _is_ordinary(part)] if new.op in PRODUCTS or new.op in SUMS else [new]
+    seen, todo = 0, [old]
+    while todo and wanted and seen < _LOOKED:
+        part = todo.pop()
+        seen += 1
+        if part in wanted:
+            wanted = [other for other in wanted if other is not part]
+        todo += _parts_of(part)
+    return not wanted
+
+
+def _is_ordinary(node: Node) -> bool:
+    """Tell whether a node is a number that changes no size by much."""
+    c = scalar_constant(node) if node.is_constant else None
+    return c is not None and 0.0625 <= abs(c) <= 16.0
 
 
 def _mends(old: Node, before: _Sized, after: _Sized) -> bool:

@@ -8,6 +8,7 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import local
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, survey, with_results
+from ..graph.dump import term_text
 from ..graph.kinds import DECLARED
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
@@ -68,6 +70,19 @@ class Rule(NamedTuple):
     linked: bool = False
     terms: frozenset[str] = frozenset()
 
+    def told(self, before: Node, after: Node) -> str:
+        """Return what a reader is told: the equation, of a row of several the one that was found, in its own terms."""
+        if _SEVERAL_PATTERNS.search(self.pattern) or _SEVERAL_PATTERNS.search(self.result):
+            named = [FUNCTIONS.get(part.op) for part in postorder([after], most=_LOOKED)]
+            unnamed = any(function is not None and function.written is not None for function in named)
+            return f"{term_text(before)} → {self.result if unnamed else term_text(after)}"
+        return f"{self.pattern} → {self.result}"
+
+
+#: Most nodes of what a rule made that are looked at for functions without a name in text.
+_LOOKED = 20
+#: Of a row that has several patterns, or a family of them: a comma outside brackets, or dots.
+_SEVERAL_PATTERNS = re.compile(r"\.\.\.|, (?![^([]*[)\]])")
 
 RULES: list[Rule] = []
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
@@ -503,7 +518,7 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
                 if found.shape != node.shape:  # an operand that cancelled was longer
                     found = spread(found, node.shape)
                 if rewrites is not None and row.kind in _TOLD:
-                    line = f"{row.pattern} → {row.result}"
+                    line = row.told(node, found)
                     if line not in rewrites:
                         rewrites.append(line)
                 node = found
