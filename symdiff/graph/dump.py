@@ -63,6 +63,9 @@ _INFIX = {
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"},
     **{"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!=", "logical_and": "&", "logical_or": "|"},
 }
+#: How tightly operators bind.
+_BINDS = {"add": 2, "subtract": 2, "multiply": 3, "divide": 3, "negative": 4, "power": 5, **dict.fromkeys(
+    ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or"), 1)}
 
 
 def clip(text: str, most: int) -> str:
@@ -167,7 +170,11 @@ def term_text(node: Printable, levels: int = 5) -> str:
     if node.op == "named":
         return term_text(node.args[0], levels)
     args = [term_text(arg, levels - 1) for arg in node.args]
-    inner = [f"({text})" if arg.op in _INFIX else text for text, arg in zip(args, node.args, strict=True)]
+    own = _BINDS.get(node.op, 9)
+    inner = [
+        f"({text})" if _BINDS.get(arg.op, 9) < own + (place > 0 and own < 9) else text
+        for place, (text, arg) in enumerate(zip(args, node.args, strict=True))
+    ]
     if node.op in _INFIX:
         return f" {_INFIX[node.op]} ".join(inner)
     if node.op == "negative":

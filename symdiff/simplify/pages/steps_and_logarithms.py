@@ -6,7 +6,6 @@ from ..equations import Identity
 
 PAGE = (
     # Logarithms of exponentials and of steps. DLMF 4.6, 7.2
-    Identity("log(exp(x)) -> x", "stability"),
     Identity("log(1 + exp(x)) -> softplus(x)", "stability"),
     Identity("log1p(exp(x)) -> softplus(x)", "stability"),
     Identity("log(sigmoid(x)) -> log_sigmoid(x)", "stability"),
