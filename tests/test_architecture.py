@@ -19,6 +19,7 @@ SOURCES = {".py", ".pyx", ".pxd", ".h"}
 #: What the page that a folder opens with tells, in this order.
 SECTIONS = ["Takes", "Gives", "Invariants", "Files", "Add"]
 
+
 def folders() -> list[Path]:
     """Return the folders of the package, without the package itself."""
     return sorted({path.parent for path in PACKAGE.rglob("*") if path.suffix in SOURCES} - {PACKAGE})
@@ -216,6 +217,7 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 #: Names that files of several folders have, and the one thing that these are about, in each stage or for each target.
 SHARED = {
+    "gammas": "functions of the gamma function's kind, of whole vectors in C and by NumPy",
     "arguments": "the arguments of a call",
     "array": "the array that users hold, real or complex",
     "arrays": "the operations on arrays, all of them",

@@ -150,3 +150,52 @@ def test_a_singular_matrix_is_told_by_its_sample() -> None:
     with pytest.raises(sd.SingularMatrixError) as caught:
         kernel(matrices, np.ones((3, 2)))
     assert caught.value.index == (1,)
+
+
+def _models() -> dict[str, tuple[Any, list[Any], list[Any], Callable[[int], Any]]]:
+    """Loops whose samples share a model: value, inputs, the shared numbers, and rows of so many samples."""
+    rng = np.random.default_rng(8)
+    p, mu = sd.matrix("p", 3, 3), sd.vector("mu", 3)
+    w, u, z = sd.matrix("w", 5, 5), sd.matrix("u", 5, 2), sd.matrix("z", "n", 2)
+
+    def forward(carried: Any, x: Any) -> Any:
+        state, total = carried
+        state = (state @ p) * np.exp(-0.5 * (x - mu) ** 2)
+        size = state.sum()
+        return (state / size, total + np.log(size)), None
+
+    (_, hidden), _ = sd.scan(forward, (np.ones(3) / 3, 0.0), y)
+    net, _ = sd.scan(lambda c, x: (np.tanh(w @ c + u @ x), None), np.zeros(5), z)
+    return {
+        "Kalman": (likelihood(), [a, q, y], [0.9, 0.1], lambda count: rng.normal(size=(count, T))),
+        "hidden": (
+            hidden,
+            [p, mu, y],
+            [np.full((3, 3), 1 / 3), [-1.0, 0, 1]],
+            lambda count: rng.normal(size=(count, T)),
+        ),
+        "net": (
+            (net**2).sum(),
+            [w, u, z],
+            [rng.normal(size=(5, 5)) / 3, rng.normal(size=(5, 2))],
+            lambda count: rng.normal(size=(count, 9, 2)),
+        ),
+    }
+
+
+@pytest.mark.parametrize("reduce", [None, "sum"])
+@pytest.mark.parametrize("of", ["value", "gradient"])
+@pytest.mark.parametrize("model", ["Kalman", "hidden", "net"])
+def test_a_batch_that_is_told_runs_as_one_that_comes_with_a_call(model: str, of: str, reduce: Any) -> None:
+    formula, inputs, shared, rows = _models()[model]
+    formula = formula if of == "value" else sd.gradient(formula, inputs[0])
+    told = sd.compile(formula, inputs, batch=[inputs[-1]], reduce=reduce, backend="interpreter")
+    free = sd.compile(formula, inputs, reduce=reduce, backend="interpreter")
+    alone = sd.compile(formula, inputs, backend="interpreter")
+    for count in (3, 70, 300):
+        data = rows(count)
+        want = np.array([alone(*shared, row) for row in data])
+        found = told(*shared, data)
+        np.testing.assert_allclose(found, want if reduce is None else want.sum(axis=0), rtol=1e-10, atol=1e-12)
+        np.testing.assert_array_equal(found, free(*shared, data))
+    assert vars(told._runner)["_numpy"] is None

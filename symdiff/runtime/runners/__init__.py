@@ -43,7 +43,7 @@ from ..options import Options
 from .cython import CythonRunner
 from .interfaces import Planned, Runner
 from .interpreter import InterpreterRunner
-from .lowering import lower
+from .lowering import lower, usual_of
 from .native import NativeRunner
 from .numpy import NumpyRunner
 from .plans import PlanRunner, SharingPlans
@@ -103,7 +103,7 @@ def _scalar(
             request.nodes,
             kind,
             limit=limits().unrolled_operations,
-            usual=request.usual,
+            usual=usual_of(request, lowered),
             reduce=request.reduce,
             accuracy=options.accuracy,
             threads=options.threads,

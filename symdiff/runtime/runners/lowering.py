@@ -13,19 +13,22 @@ same form on every machine.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ...calculus.cost import array_time, cost, operations
 from ...codegen import Request
 from ...errors import UnsupportedError
 from ...graph import survey
+from ...graph.kinds import REPEATED
 from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lowering.program import Program
 from ...plan.calls import has_many, has_steps, plan_call
+from ...plan.loops.access import BATCH
 from ...plan.plan import Plan, is_map, line_of
 from ...plan.steps import Call
 
-__all__ = ["lower", "most_operations"]
+__all__ = ["lower", "most_operations", "usual_of"]
 
 #: Of a scalar operation of a program: derived, scheduled, built and run; run alone, all lanes with one sample.
 OPERATION, ALONE = 10.0, 0.4
@@ -99,6 +102,16 @@ def lower(request: Request, *, insist: bool) -> Program | Plan:
     raise UnsupportedError(f"{why}; as a plan: {no_plan}")
 
 
+def alone(request: Request) -> tuple[bool, ...]:
+    """Return which inputs have a batch in a call of one sample: none."""
+    return (False,) * len(request.usual)
+
+
+def usual_of(request: Request, plan: Plan) -> Sequence[bool]:
+    """Return which inputs have a batch in the calls that a plan of a formula is for."""
+    return request.usual if any(BATCH in node.shape for node in plan.inputs) else alone(request)
+
+
 def _program(request: Request, limit: int) -> tuple[Program | None, str]:
     """Return the program of a formula, or None and why there is none."""
     try:
@@ -108,11 +121,21 @@ def _program(request: Request, limit: int) -> tuple[Program | None, str]:
 
 
 def _plan(request: Request, limit: int, insist: bool) -> tuple[Plan | None, str]:
-    """Return the plan of a formula, or None and why there is none."""
-    try:
-        plan = plan_call(request.inputs, request.nodes, request.usual, limit, total=request.reduce)
-    except UnsupportedError as error:
-        return None, str(error)
+    """Return the plan of a formula, or None and why there is none.
+
+    Samples of a loop may go through it together, or one after the other, where a batch has no plan of its own: that of
+    one sample is what such kernels have, whether the batch was told or comes with a call.
+    """
+    refused = ""
+    loops = any(node.below & REPEATED for node in request.nodes)
+    for usual in (request.usual, alone(request))[: 1 + (loops and any(request.usual))]:
+        try:
+            plan = plan_call(request.inputs, request.nodes, usual, limit, total=request.reduce)
+            break
+        except UnsupportedError as error:
+            refused = refused or str(error)
+    else:
+        return None, refused
     if insist and any(isinstance(step, Call) for step in plan.steps):
         return None, "a part of it has no native form"
     return plan, ""
