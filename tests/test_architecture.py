@@ -247,6 +247,7 @@ SHARED = {
     "kernel": "the kernel that users hold",
     "kernels": "the kernels of matrices, for each instruction set",
     "kinks": "where a formula is not smooth",
+    "isotropic": "isotropic functions of matrices",
     "layout": "where things stand: values in memory, terms in a line",
     "matrices": "functions of small matrices",
     "moves": "elements that are moved",

@@ -31,7 +31,7 @@ def softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-#: Formula text in x; the beginning of what must be reported; value and derivative, written so that they do not overflow.
+#: Formula text in x; how what is told of begins; value and derivative, written so that they do not overflow.
 STABLE: list[tuple[str, str, Callable[[float], float], Callable[[float], float]]] = [
     ("log(1 + exp(x))", "log(1 + exp(x))", softplus, logistic),
     ("log(exp(x) + 1)", "log(1 + exp(x))", softplus, logistic),

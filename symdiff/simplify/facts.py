@@ -391,7 +391,7 @@ _MOVED = frozenset(("slice", "gather", "reshape", "concatenate", "named", "max",
 _PADDED = frozenset(("triangle", "pad"))
 #: Operations on arrays by what their elements lie between, whatever those of their arguments are.
 _OF_ARRAYS = {"norm": "[0, inf)", "softmax": "(0, 1)", "log_softmax": "(-inf, 0]", "unit": "[-1, 1]",
-              "delta": "[0, 1]", "onehot": "[0, 1]", "size": "[0, inf)"}  # fmt: skip
+              "delta": "[0, 1]", "onehot": "[0, 1]"}  # fmt: skip
 _ARRAY_BOUNDS = {op: Range.read(text) for op, text in _OF_ARRAYS.items()}
 
 
@@ -414,6 +414,8 @@ def bounds_of(node: Node, depth: int = _DEPTH) -> Range:
         return Range(0.0) if node.assumptions.positive else _EVERYTHING
     if node.is_constant:
         return _of_numbers(node.value)
+    if node.is_size:
+        return _of_size(node)
     if depth <= 0:
         return _by_table(node)
     if op in SUMS:
@@ -441,6 +443,13 @@ def bounds_of(node: Node, depth: int = _DEPTH) -> Range:
     if op == "norm" and _above(bounds_of(node.args[0], depth - 1)):
         return Range(0.0)
     return _ARRAY_BOUNDS.get(op, _EVERYTHING)
+
+
+def _of_size(node: Node) -> Range:
+    """Return the bounds of a number made of sizes, each of which is never negative: n + 2, but also -n."""
+    numbers = [c for _, c in node.payload.size.terms]
+    below, above = all(c >= 0 for c in numbers), all(c <= 0 for c in numbers)
+    return Range(0.0 if below else -math.inf, 0.0 if above else math.inf, below, above)
 
 
 def _above(found: Range) -> bool:

@@ -14,6 +14,7 @@ Files
     entries      determinants of small matrices of explicit entries
     exponential  the exponential of a matrix in other operations
     full_rank    pseudo-inverses in other operations
+    isotropic    functions of all eigenvalues at once in other operations
     merged       sums along the axes of Kronecker products
     symmetry     matrices that are symmetric
     invertible   determinants and inverses in place of adjugates, where the reader asks for it

@@ -33,7 +33,7 @@ from ....simplify.facts import are_transposes
 from ....simplify.matrices.isotropic import isotropic_of
 from ...modes import pushforward
 
-__all__ = ["differential", "isotropic_differential", "isotropic_function", "pulled", "zeros_of"]
+__all__ = ["differential", "gathered", "isotropic_differential", "isotropic_function", "pulled", "zeros_of"]
 
 
 def zeros_of(a: Node) -> int | None:
@@ -179,10 +179,19 @@ def _second(node: Node, tangent: Node) -> Node:
     return substitute([pushed], dict(zip(stand_in, node.args, strict=True)))[0]
 
 
+def gathered(x: Node, prefix: int, own: Node) -> Node:
+    """Sum over the axes along which an argument was broadcast."""
+    start = x.ndim - own.ndim
+    gone = [*range(prefix, start)]
+    gone += [start + k for k, n in enumerate(own.shape) if n == 1 and x.shape[start + k] != 1]
+    labels = tuple(range(x.ndim))
+    kept = tuple(label for label in labels if label not in gone)
+    summed = einsum([x], [labels], kept)
+    return reshape(summed, (*x.shape[:prefix], *own.shape)) if summed.shape[prefix:] != own.shape else summed
+
+
 def pulled(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
     """Pull a cotangent back to a direction, or to a parameter; None for the matrix, by the differential."""
-    from .spectral import gathered
-
     a, parameters, directions = _parts(node)
     if i == 0:
         return None

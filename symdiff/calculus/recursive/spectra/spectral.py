@@ -47,7 +47,7 @@ from ...linear import PULLS, WHOLES, Law
 from ...modes import pullback, pushforward
 from ...rules import DIFFERENTIALS, LAWS, matmul
 from .divided_differences import divided
-from .isotropic import differential, isotropic_function, pulled, zeros_of
+from .isotropic import differential, gathered, isotropic_function, pulled, zeros_of
 from .recognition import as_function, factored
 
 
@@ -277,17 +277,6 @@ def _along_itself(node: Node) -> Node:
     if c is not None and below is apply("sqrt", point(0)) and c.is_constant:
         return scale_by(c, function_of(below, a, (), "sqrtm"))
     return function_of(apply("multiply", point(0), slope), a, parameters)
-
-
-def gathered(x: Node, prefix: int, own: Node) -> Node:
-    """Sum over the axes along which an argument was broadcast."""
-    start = x.ndim - own.ndim
-    gone = [*range(prefix, start)]
-    gone += [start + k for k, n in enumerate(own.shape) if n == 1 and x.shape[start + k] != 1]
-    labels = tuple(range(x.ndim))
-    kept = tuple(label for label in labels if label not in gone)
-    summed = einsum([x], [labels], kept)
-    return reshape(summed, (*x.shape[:prefix], *own.shape)) if summed.shape[prefix:] != own.shape else summed
 
 
 # ---------------------------------------------------------------------------- eigenvalues and eigenvectors
