@@ -31,7 +31,7 @@ __all__ = ["EXPLAINED", "Exact", "Sides", "find_loss"]
 EXPLAINED = 64.0
 _UNIT = 2.0**-53
 #: Elementary operations in many digits that a check may take.
-_WORK = 3e5
+_WORK = 6e5
 #: Operations that a special function counts for.
 _SPECIAL = 100
 #: Digits of the attempts, and their steps as powers of ten.
@@ -77,6 +77,10 @@ class Exact:
         self.sizes = sizes
         self.moving = [name for name, node in inputs.items() if node.dtype is REAL]
         self.left = _WORK
+
+    def affordable(self, moved: Sequence[Node]) -> int:
+        """Return along how many directions derivatives can be compared, with half of the work that is left."""
+        return int(self.left / 12 / max(1.0, sum(map(self._work, postorder(inline(list(moved)))))))
 
     def evaluate(self, roots: Sequence[Node], more: Mapping[str, Any], digits: int) -> Any:
         """Return formulas as one flat array."""
@@ -124,7 +128,8 @@ class Exact:
                 f = {k: self.evaluate(plain, {**row, along: _one(k * h)}, digits) for k in (-3, -2, -1, 1, 2, 3)}
                 right = (-5 * f[1] + 8 * f[2] - 3 * f[3]) / (2 * h)
                 left = (5 * f[-1] - 8 * f[-2] + 3 * f[-3]) / (2 * h)
-                here = _Attempt(left, right)
+                largest = np.max([np.abs(one) for one in f.values()], axis=0)
+                here = _Attempt(left, right, largest * (mpmath.mpf(10) ** (20 - digits) / h))
                 if before is None and here.agrees:
                     return here.sides(np.ones(len(left), dtype=bool))
                 if before is not None:
@@ -143,7 +148,7 @@ class Exact:
         with mpmath.workdps(digits):
             grid = {}
             for b in (-2, -1, 1, 2):
-                there = np.asarray(_moved(self.point[name], 0) + b * h * _moved(other, 0), dtype=object)
+                there = np.asarray(_moved(self.point[name], 0) + _moved(other, 0) * _one(b * h), dtype=object)
                 for a in (-2, -1, 1, 2):
                     grid[a, b] = self.evaluate(plain, {**row, name: there, along: _one(a * h)}, digits)
             found = [
@@ -166,7 +171,7 @@ class Exact:
             found: Any = 0
             for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
                 there = np.asarray(
-                    point.get(name, _moved(self.point[name], 0)) + b * t * _moved(other, 0), dtype=object
+                    point.get(name, _moved(self.point[name], 0)) + _moved(other, 0) * _one(b * t), dtype=object
                 )
                 found = found + a * b * self.evaluate(plain, {**row, **point, name: there, along: _one(a * t)}, 300)
             return found / (4 * t * t)
@@ -206,10 +211,13 @@ class Exact:
 
 
 class _Attempt:
-    def __init__(self, left: Any, right: Any) -> None:
-        self.left, self.right = left, right
-        self.gap = np.abs(right - left)
-        self.size = np.abs(right) + np.abs(left)
+    def __init__(self, left: Any, right: Any, noise: Any) -> None:
+        def without(x: Any) -> Any:
+            return np.array([mpmath.mpf(0) if abs(one) <= small else one for one, small in zip(x, noise, strict=True)])
+
+        self.left, self.right = without(left), without(right)
+        self.gap = np.abs(self.right - self.left)
+        self.size = np.abs(self.right) + np.abs(self.left)
 
     @property
     def agrees(self) -> bool:

@@ -839,7 +839,7 @@ def _contract(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mapp
     labels, out, _ = node.payload
     extents = {label: value(size, sizes) for label, size in label_sizes(node).items()}
     order = list(extents)
-    total: Any = mpmath.mpf(1)
+    total: Any = np.asarray(mpmath.mpf(1), dtype=object)  # mpmath's own product with an array is slow
     for arg, own in zip(args, labels, strict=True):
         distinct = list(dict.fromkeys(own))
         diagonal = arg

@@ -85,7 +85,14 @@ def check_command(
     report = check(read.value, chosen, at=numbers or None, seed=seed_number, points=points)
     if as_data:
         rows = [{"kind": one.kind, "message": one.message, "wrong": one.wrong} for one in report.findings]
-        about = {"ok": report.ok, "verdict": report.verdict, "digits": report.digits, "compared": report.compared, "disagreement": report.disagreement, "findings": rows}
+        about = {
+            "ok": report.ok,
+            "verdict": report.verdict,
+            "digits": report.digits,
+            "compared": report.compared,
+            "disagreement": report.disagreement,
+            "findings": rows,
+        }
         click.echo(as_json({**about, "point": report.point}))
     else:
         console = Console()
