@@ -35,6 +35,19 @@ def test_a_kink_excuses_no_smooth_formula(formula: str) -> None:
     assert report.ok == (report.digits is not None and report.digits >= 8)
 
 
+@pytest.mark.parametrize(
+    ("formula", "at"),
+    [
+        ("(exp(-a*t)-exp(-b*t))/(b-a)", {"a": 1 + 1e-10, "b": 1.0, "t": 2.0}),
+    ],
+)
+def test_lost_digits_are_not_ok_unless_they_hold(formula: str, at: dict[str, Any]) -> None:
+    report = sd.check(formula, at=at)
+    assert report.digits is not None
+    assert report.ok == (report.digits >= 8)
+    assert report.ok or "exp(" in str(report)
+
+
 def test_approximate_rules_are_not_certified() -> None:
     x = sd.scalar("x")
     wave = sd.custom(lambda a: a**2, differential=lambda args, t: 2.1 * args[0] * t[0], approximate=True)

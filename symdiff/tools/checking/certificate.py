@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 
 from ...errors import SymdiffError, UnsupportedError
-from ...graph import BOOL, REAL, Node, dependents, inputs_of, postorder
+from ...graph import BOOL, REAL, Node, dependents, inputs_of, label_sizes, postorder
 from ...graph.reference.interpret import Bindings, evaluate
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import value
@@ -31,7 +31,7 @@ __all__ = ["EXPLAINED", "Exact", "Sides", "find_loss"]
 EXPLAINED = 64.0
 _UNIT = 2.0**-53
 #: Elementary operations in many digits that a check may take.
-_WORK = 6e5
+_WORK = 2e5
 #: Operations that a special function counts for.
 _SPECIAL = 100
 #: Digits of the attempts, and their steps as powers of ten.
@@ -80,7 +80,8 @@ class Exact:
 
     def affordable(self, moved: Sequence[Node]) -> int:
         """Return along how many directions derivatives can be compared, with half of the work that is left."""
-        return int(self.left / 12 / max(1.0, sum(map(self._work, postorder(inline(list(moved)))))))
+        one = 6 * max(1.0, sum(map(self._work, postorder(inline(list(moved))))))
+        return max(int(self.left / 2 / one), int(self.left >= one))
 
     def evaluate(self, roots: Sequence[Node], more: Mapping[str, Any], digits: int) -> Any:
         """Return formulas as one flat array."""
@@ -100,6 +101,8 @@ class Exact:
             return size * (1 if node.op in _CHEAP else _SPECIAL if special else 8)
         if node.op in ("det", "logdet", "logabsdet", "inv", "solve", "cholesky", "adjugate", "expm", "pinv"):
             return float(max(size, 1) * 10 * value(node.args[0].shape[-1], self.sizes) ** 2)
+        if node.is_contraction:
+            return 3.0 * len(node.args) * math.prod(value(n, self.sizes) for n in label_sizes(node).values())
         return float(size + sum(math.prod(value(n, self.sizes) for n in arg.shape) for arg in node.args))
 
     def values(self, roots: Sequence[Node]) -> Numbers:

@@ -351,7 +351,8 @@ class _Check:
             width = math.prod(self._fixed(w.shape))
             rows = list(self._directions(width))
             if self.exact is not None and point is self.exact_point and len(rows) > 2:
-                some = self.exact.affordable(ways.moves) // len(self.wrt)
+                affordable = self.exact.affordable(ways.moves)
+                some = max(min(affordable, 1), affordable // len(self.wrt))
                 if 0 < some < len(rows):  # fewer directions that mix all elements
                     rows = [self.rng.normal(size=width) for _ in range(some)]
             require(16 * ways.size * min(ways.size, DIRECTIONS))
@@ -378,7 +379,7 @@ class _Check:
                     with np.errstate(invalid="ignore"):
                         both = np.where(seeds, seeds * pushed, 0.0).sum(axis=1)
                         known = np.where(np.isfinite(both) & np.isfinite(pulls_here) & side.smooth.all(), both, np.nan)
-                    free, _ = allowed(pulls_here, known, self.digits, lambda k=k: np.abs(seeds) @ loss.condition(k))
+                    free, _ = allowed(pulls_here, known, self.digits, partial(loss.weighted, np.abs(seeds), k))
                     adjoint.judge(pulls_here, known, 2 * free)
                     continue
                 charge(100 * ways.size + 2 * ways.size * len(seeds))
@@ -576,6 +577,11 @@ class _Losses:
                 self.owner._uncertain(f"the condition needs {error}")
                 self.known[k] = np.full(self.ways.size, np.inf)
         return self.known[k]
+
+    def weighted(self, weights: Numbers, k: int) -> Numbers:
+        """Return the conditions of weighted sums of them."""
+        total: Numbers = weights @ self.condition(k)
+        return total
 
     def told(self) -> str:
         """Name the operation in which digits are lost; tell what the condition explains."""
