@@ -513,7 +513,8 @@ class _Check:
     ) -> tuple[float, float] | None:
         """Return a second derivative in many digits and the error it may have, None where these cannot follow."""
         exact = self.exact
-        if exact is None or not w.is_input:
+        barred = any(node.is_barrier for node in postorder(self.outputs))  # what it holds would move, too
+        if exact is None or not w.is_input or w.name not in exact.point or barred:
             return None
         try:
             row = {ways.toward: u.reshape(ways.wrt_shape)}

@@ -956,7 +956,7 @@ def exact_values(
     written = as_written(roots)
     refuse_large(written, sizes, most)
     done: dict[Node, Any] = {}
-    with mpmath.workdps(digits):
+    with mpmath.workdps(digits), np.errstate(all="ignore"):
         for node in postorder(written):
             if node.is_input:
                 done[node] = numbers_of(point[node.name])
