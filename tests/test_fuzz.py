@@ -21,7 +21,7 @@ from fuzz.kinds import KINDS
 from fuzz.workers import Worker, outcome
 
 #: Cases of each kind that a run of the tests takes, a second or two.
-SHORT = {"texts": 150, "values": 4, "layouts": 60, "sizes": 100, "files": 80, "arguments": 500}
+SHORT = {"texts": 150, "values": 4, "layouts": 60, "sizes": 100, "files": 80, "arguments": 500, "certificates": 12}
 
 
 @pytest.mark.parametrize("name", KINDS)

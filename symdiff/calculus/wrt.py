@@ -232,7 +232,7 @@ def disconnection(f: Node, w: Node) -> str:
     if not w.is_input and positions and base in inputs_of([f]):
         at = ", ".join(repr(n.name) for n in positions)
         return (
-            f"{_name(w)} is a part of {_name(base)} at a place that only a call tells ({at}), which is not offered as a "
+            f"{_name(w)} is a part of {_name(base)} at a place that only a call tells ({at}), which is no "
             f"variable; differentiate with respect to {_name(base)} and take the part of the result: "
             f"gradient(f, {base.name})[...]"
         )

@@ -7,6 +7,7 @@ number is explained by the condition of the function whose number it is, the sum
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -49,17 +50,35 @@ class Sides(NamedTuple):
         One-sided derivatives, nan where there is none.
     smooth : ndarray of bool
         Where both are one number.
+    jumps : ndarray of bool
+        Where the value is another than beside the point.
     """
 
     left: Numbers
     right: Numbers
     smooth: Any
+    jumps: Any
 
     def nearest(self, got: Numbers) -> Numbers:
-        """Return the derivative; at a kink the number between the one-sided ones that is nearest, nan if none is."""
-        low, high = np.fmin(self.left, self.right), np.fmax(self.left, self.right)
-        both = np.isfinite(self.left) & np.isfinite(self.right)
-        return np.where(self.smooth, self.right, np.where(both, np.clip(got, low, high), np.nan))
+        """Return the derivative, the number that is nearest to the one given between one-sided ones, or nan.
+
+        At the end of a domain there is one side alone; beside an infinite slope of one side no number is right.
+        """
+        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        between = np.where(np.isnan(got), (low + high) / 2, np.clip(got, low, high))
+        kinked = np.where(np.isfinite(self.left) & np.isfinite(self.right), between, np.nan)
+        endless = np.isinf(self.left) & (self.left == self.right)
+        one = np.where(np.isnan(self.left), self.right, np.where(np.isnan(self.right), self.left, kinked))
+        return np.where(self.smooth | endless, self.right, one)
+
+    def endless(self) -> str:
+        """Say on which sides slopes are infinite, "" if on none."""
+        told = [
+            f"{name} ({', '.join(sorted({f'{one:+}' for one in side[np.isinf(side)]}))})"
+            for name, side in (("left", self.left), ("right", self.right))
+            if np.isinf(side).any()
+        ]
+        return " and on the ".join(told)
 
 
 class Exact:
@@ -107,7 +126,7 @@ class Exact:
 
     def values(self, roots: Sequence[Node]) -> Numbers:
         """Return the exact value; the limit where the formula as written has none."""
-        (plain) = inline(list(roots))
+        plain = inline(list(roots))
 
         def near(t: Any) -> Any:
             return self.evaluate(plain, self._all_moved(t) if t else {}, 160)
@@ -124,15 +143,17 @@ class Exact:
         """Return one-sided derivatives by the input ``along``, at 0, of formulas that move with it."""
         plain = inline(list(moved))
         before: Any = None
-        for digits, power in _ATTEMPTS:
-            digits += 2 * max(0, int(-math.log10(scale)))
+        for least, power in _ATTEMPTS:
+            digits = least + 2 * max(0, int(-math.log10(scale)))
             with mpmath.workdps(digits):
                 h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
-                f = {k: self.evaluate(plain, {**row, along: _one(k * h)}, digits) for k in (-3, -2, -1, 1, 2, 3)}
+                f = {k: self.evaluate(plain, {**row, along: _one(k * h)}, digits) for k in range(-3, 4)}
                 right = (-5 * f[1] + 8 * f[2] - 3 * f[3]) / (2 * h)
                 left = (5 * f[-1] - 8 * f[-2] + 3 * f[-3]) / (2 * h)
-                largest = np.max([np.abs(one) for one in f.values()], axis=0)
-                here = _Attempt(left, right, largest * (mpmath.mpf(10) ** (20 - digits) / h))
+                largest = np.max([np.abs(f[k]) for k in (-3, -2, -1, 1, 2, 3)], axis=0)
+                noise = largest * (mpmath.mpf(10) ** (20 - digits) / h)
+                jumps = [_is_apart(*ends) for ends in zip(f[0], f[-1], f[1], strict=True)]
+                here = _Attempt(left, right, noise, np.array(jumps, dtype=bool))
                 if before is None and here.agrees:
                     return here.sides(np.ones(len(left), dtype=bool))
                 if before is not None:
@@ -142,45 +163,75 @@ class Exact:
                 before = here
         raise UnsupportedError("differences in many digits that do not settle")
 
-    def mixed(
-        self, moved: Sequence[Node], along: str, row: Mapping[str, Numbers], name: str, other: Numbers, scale: float
-    ) -> Any:
-        """Return the least and the largest one-sided second derivative along two directions, equal where it is smooth."""
-        plain = inline(list(moved))
-        digits, h = 200 + 4 * max(0, int(-math.log10(scale))), mpmath.mpf(scale) * mpmath.mpf(10) ** -35
+    def mixed(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers], scale: float) -> Any:
+        """Return the least and the largest one-sided second derivative along two inputs at 0, equal if smooth.
+
+        Infinite ones are nan.
+        """
+        plain = inline(list(bent))
+        digits, before = 400 + 4 * max(0, int(-math.log10(scale))), None
         with mpmath.workdps(digits):
-            grid = {}
-            for b in (-2, -1, 1, 2):
-                there = np.asarray(_moved(self.point[name], 0) + _moved(other, 0) * _one(b * h), dtype=object)
-                for a in (-2, -1, 1, 2):
-                    grid[a, b] = self.evaluate(plain, {**row, name: there, along: _one(a * h)}, digits)
-            found = [
-                (grid[2 * s, 2 * t] - grid[s, 2 * t] - grid[2 * s, t] + grid[s, t]) / (s * t * h * h)
-                for s in (-1, 1)
-                for t in (-1, 1)
-            ]
-            noise = mpmath.mpf(10) ** (20 - digits) * np.max([np.abs(one) for one in grid.values()], axis=0) / (h * h)
-            sides = [_hull(parts, small) for *parts, small in zip(*found, noise, strict=True)]
+            for power in (-35, -50):
+                h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
+                grid = {}
+                for a, b in itertools.product((-2, -1, 1, 2), repeat=2):
+                    ends = {along[0]: _one(a * h), along[1]: _one(b * h)}
+                    grid[a, b] = self.evaluate(plain, {**row, **ends}, digits)
+                found = [
+                    (grid[2 * s, 2 * t] - grid[s, 2 * t] - grid[2 * s, t] + grid[s, t]) / (s * t * h * h)
+                    for s, t in itertools.product((-1, 1), repeat=2)
+                ]
+                noise = mpmath.mpf(10) ** (20 - digits) * np.max([np.abs(g) for g in grid.values()], axis=0) / (h * h)
+                if before is None:
+                    before = found
+            sides = []
+            for first, last, small in zip(zip(*before, strict=True), zip(*found, strict=True), noise, strict=True):
+                if any(abs(now) > 100 * abs(then) + small for then, now in zip(first, last, strict=True)):
+                    sides.append((math.nan, math.nan))
+                    continue
+                settled = [
+                    mpmath.mpf(0) if abs(now) <= mpmath.mpf(10) ** -5 * abs(then) else now
+                    for then, now in zip(first, last, strict=True)
+                ]
+                sides.append(_hull(settled, small))
             return np.array(sides).reshape(-1, 2).T
 
-    def mixed_condition(
-        self, moved: Sequence[Node], along: str, row: Mapping[str, Numbers], name: str, other: Numbers
-    ) -> Numbers:
-        """Return the sum of abs(x dF/dx) of a second derivative along two directions."""
-        plain = inline(list(moved))
+    def mixed_condition(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers]) -> Numbers:
+        """Return the sum of abs(x dF/dx) of a second derivative along two inputs at 0."""
+        plain = inline(list(bent))
 
         def second(point: Mapping[str, Any]) -> Any:
             t = mpmath.mpf(10) ** -60
             found: Any = 0
-            for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-                there = np.asarray(
-                    point.get(name, _moved(self.point[name], 0)) + _moved(other, 0) * _one(b * t), dtype=object
-                )
-                found = found + a * b * self.evaluate(plain, {**row, **point, name: there, along: _one(a * t)}, 300)
+            for a, b in itertools.product((1, -1), repeat=2):
+                ends = {along[0]: _one(a * t), along[1]: _one(b * t)}
+                found = found + a * b * self.evaluate(plain, {**row, **point, **ends}, 300)
             return found / (4 * t * t)
 
         with mpmath.workdps(300):
             return self._moving(second)
+
+    def is_smooth(self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator) -> bool:
+        """Tell whether formulas are smooth along a random line through the point, that some inputs move along."""
+        plain = inline(list(roots))
+        rows = {name: rng.normal(size=self.point[name].shape) for name in names}
+
+        def near(t: Any) -> Any:
+            moved = {name: _moved(self.point[name], 0) + _moved(row, 0) * t for name, row in rows.items()}
+            return self.evaluate(plain, {name: _one(array) for name, array in moved.items()}, 160)
+
+        with mpmath.workdps(160):
+            h = mpmath.mpf(10) ** -40
+            f = {k: near(k * h) for k in (-2, -1, 0, 1, 2)}
+            for back, behind, here, ahead, front in zip(*f.values(), strict=True):
+                if not all(map(mpmath.isfinite, (back, behind, here, ahead, front))):
+                    return False
+                slopes = (here - behind) / h, (ahead - here) / h
+                curves = (here - 2 * behind + back) / h**2, (front - 2 * ahead + here) / h**2
+                for one, other in (slopes, curves):
+                    if abs(one - other) > mpmath.mpf(10) ** -15 * (1 + abs(one) + abs(other)):
+                        return False
+        return True
 
     def condition(self, roots: Sequence[Node], along: str = "", row: Mapping[str, Any] | None = None) -> Numbers:
         """Return the sum of abs(x dF/dx) over all inputs; F is the derivative by ``along`` at 0, if there is one."""
@@ -214,11 +265,12 @@ class Exact:
 
 
 class _Attempt:
-    def __init__(self, left: Any, right: Any, noise: Any) -> None:
+    def __init__(self, left: Any, right: Any, noise: Any, jumps: Any) -> None:
         def without(x: Any) -> Any:
             return np.array([mpmath.mpf(0) if abs(one) <= small else one for one, small in zip(x, noise, strict=True)])
 
         self.left, self.right = without(left), without(right)
+        self.jumps = jumps
         self.gap = np.abs(self.right - self.left)
         self.size = np.abs(self.right) + np.abs(self.left)
 
@@ -236,16 +288,28 @@ class _Attempt:
             smooth.append(bool(one))
             if one and max(abs(self.left[k]), abs(self.right[k])) <= mpmath.mpf(10) ** -5 * before.size[k]:
                 self.left[k] = self.right[k] = mpmath.mpf(0)  # what is left are the differences' own errors
-            for now, then in ((self.left[k], before.left[k]), (self.right[k], before.right[k])):
+            for side, old in ((self.left, before.left), (self.right, before.right)):
+                now, then = side[k], old[k]
                 same = abs(now - then) <= mpmath.mpf(10) ** -8 * abs(now)
-                endless = not mpmath.isfinite(now) or abs(now) > 1000 * abs(then)
-                settled = settled and bool(one or same or endless)
-                if endless and not one:
-                    now *= mpmath.inf
+                endless = mpmath.isfinite(now) and abs(now) > 1000 * abs(then) > 0
+                vanishes = abs(now) <= mpmath.mpf(10) ** -5 * abs(then)
+                settled = settled and bool(one or same or endless or vanishes or not mpmath.isfinite(now))
+                if not one and (endless or vanishes):
+                    side[k] = now * mpmath.inf if endless else mpmath.mpf(0)
         return settled, np.array(smooth, dtype=bool)
 
     def sides(self, smooth: Any) -> Sides:
-        return Sides(as_doubles(self.left), as_doubles(self.right), smooth)
+        return Sides(as_doubles(self.left), as_doubles(self.right), smooth, self.jumps)
+
+
+def _is_apart(here: Any, *beside: Any) -> bool:
+    """Tell whether a value is another than those beside it."""
+    small = mpmath.mpf(10) ** -8
+    return bool(
+        all(map(mpmath.isfinite, (here, *beside)))
+        and any(abs(here - one) > small * max(abs(here), abs(one)) for one in beside)
+        and abs(here - beside[0]) + abs(here - beside[1]) > mpmath.mpf(10) ** -15
+    )
 
 
 def _hull(parts: Sequence[Any], noise: Any) -> tuple[float, float]:
@@ -309,7 +373,7 @@ def find_loss(roots: Sequence[Node], point: Mapping[str, Any], sizes: Bindings) 
     def error(node: Node) -> float:
         if node.dtype is BOOL:
             return 0.0
-        return 10.0 ** -correct_digits(np.ravel(got[node]).astype(float), as_doubles(wanted[node]))
+        return math.pow(10.0, -correct_digits(np.ravel(got[node]).astype(float), as_doubles(wanted[node])))
 
     for node in order:
         own = error(node)

@@ -136,7 +136,7 @@ class Tally:
             known = ~np.isnan(wanted)
             gap = np.where(got == wanted, 0.0, np.abs(got - wanted))
             wrong = known & ~(gap <= error)
-            relative = np.where(gap > error, gap / np.where(wanted != 0, np.abs(wanted), 1.0), 0.0)
+            relative = np.where(~(gap <= error), gap / np.where(wanted != 0, np.abs(wanted), 1.0), 0.0)
             relative = np.where(np.isnan(relative), np.inf, relative)
         self.compared += int(known.sum())
         self.wrong += int(wrong.sum())

@@ -38,11 +38,13 @@ MOST, MATRIX, LOOP = 4_000, 30, 1_000
 
 
 def mod(x: Any, y: Any) -> Any:
+    """Return the remainder with the sign of the divisor."""
     with mpmath.workdps(mpmath.mp.dps + 60):  # what is left may be far smaller than x
         return x - y * mpmath.floor(x / y)
 
 
 def power(x: Any, y: Any) -> Any:
+    """Return a power; 0**0 and 1**y are 1."""
     if y == 0 or x == 1:
         return mpmath.mpf(1)
     if x < 0 and y != mpmath.floor(y):
@@ -82,6 +84,7 @@ def ierfcx(n: Any, x: Any) -> Any:
 
 
 def erfcx(x: Any) -> Any:
+    """Return the scaled complement of the error function."""
     if x < 1e4:
         return mpmath.exp(x * x) * mpmath.erfc(x)
     with mpmath.workdps(mpmath.mp.dps + 20):  # DLMF 7.12.1
@@ -94,6 +97,7 @@ def erfcx(x: Any) -> Any:
 
 
 def log_ndtr(x: Any) -> Any:
+    """Return the logarithm of the normal distribution."""
     z = -x / mpmath.sqrt(2)
     if x < -1:
         return mpmath.log(erfcx(z) / 2) - z * z
@@ -130,7 +134,7 @@ def i_moment(n: Any, x: Any) -> Any:
 
 
 def k_moment(n: Any, v: Any, x: Any) -> Any:
-    """The powers of cosh t - 1 as sums of cosh(j t), DLMF 10.32.9, in digits that what cancels does not reach."""
+    """Sum the powers of cosh t - 1 by cosh(j t), DLMF 10.32.9, in digits that what cancels does not reach."""
     n = int(n)
     with mpmath.workdps(2 * mpmath.mp.dps + n * max(0, math.ceil(2 * mpmath.log10(x)))):
         # (cosh t - 1)^n = 2^-n (e^(t/2) - e^(-t/2))^(2 n); orders by the recurrence DLMF 10.29.1
@@ -151,6 +155,7 @@ def elliptic_derivative(n: Any, start: int, p: Any) -> Any:
 
 
 def arctan2(y: Any, x: Any) -> Any:
+    """Return the angle of a point."""
     return mpmath.atan2(y, x)
 
 
@@ -221,6 +226,7 @@ def owens_t(h: Any, a: Any) -> Any:
 
 
 def ncdf(x: Any) -> Any:
+    """Return the normal distribution."""
     return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
 
 
@@ -284,6 +290,7 @@ def incomplete() -> dict[str, Callable[..., Any]]:
 
 
 def gammaincinv(a: Any, y: Any, upper: bool) -> Any:
+    """Return the inverse of an incomplete gamma function."""
     sign = -1 if upper else 1
     guess = (special.gammainccinv if upper else special.gammaincinv)(float(a), float(y))
     value = SCALARS["gammaincc" if upper else "gammainc"]
@@ -291,6 +298,7 @@ def gammaincinv(a: Any, y: Any, upper: bool) -> Any:
 
 
 def betaincinv(a: Any, b: Any, y: Any) -> Any:
+    """Return the inverse of the incomplete beta function."""
     guess = special.betaincinv(float(a), float(b), float(y))
     return solved(
         lambda x: mpmath.betainc(a, b, 0, x, regularized=True),
@@ -301,12 +309,14 @@ def betaincinv(a: Any, b: Any, y: Any) -> Any:
 
 
 def stdtr(df: Any, t: Any) -> Any:
+    """Return Student's distribution."""
     half = mpmath.mpf(1) / 2
     inner = t * mpmath.hyp2f1(half, (df + 1) / 2, half * 3, -t * t / df)
     return half + inner / mpmath.sqrt(df) / mpmath.beta(df / 2, half)
 
 
 def stdtrit(df: Any, p: Any) -> Any:
+    """Return the inverse of Student's distribution."""
     def slope(t: Any) -> Any:
         return (1 + t * t / df) ** (-(df + 1) / 2) / mpmath.sqrt(df) / mpmath.beta(df / 2, mpmath.mpf(1) / 2)
 
@@ -568,9 +578,11 @@ def determinant(a: Exact) -> Any:
 
 
 def adjugate(a: Exact) -> Exact:
+    """Return the adjugate by minors."""
     n = len(a)
     if n > _SUBSETS:
-        return determinant(a) * inverse(a)
+        scaled: Exact = determinant(a) * inverse(a)
+        return scaled
     result = np.empty((n, n), dtype=object)
     for i, j in itertools.product(range(n), repeat=2):
         minor = np.delete(np.delete(a, j, axis=0), i, axis=1)
@@ -579,6 +591,7 @@ def adjugate(a: Exact) -> Exact:
 
 
 def inverse(a: Exact) -> Exact:
+    """Return the inverse of a matrix."""
     if len(a) > _SUBSETS:
         return np.array(mpmath.inverse(mpmath.matrix(a.tolist())).tolist(), dtype=object)
     result: Exact = adjugate(a) / determinant(a)
@@ -586,7 +599,7 @@ def inverse(a: Exact) -> Exact:
 
 
 def cholesky(a: Exact) -> Exact:
-    """The lower factor; it reads the lower triangle alone."""
+    """Return the lower factor; it reads the lower triangle alone."""
     n = len(a)
     result = exact(np.zeros((n, n)))
     for j in range(n):
@@ -628,7 +641,7 @@ def exponential(args: Sequence[Exact], shape: tuple[int, ...]) -> Exact:
 
 
 def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exact:
-    """The sum over all chains of eigenvalues, each weighted by a quotient of differences, points being apart."""
+    """Return the sum over all chains of eigenvalues, each weighted by a quotient of differences, points being apart."""
     count = node.payload.parameters
     directions = args[1 + count :]
     result = exact(np.zeros(tuple(value(n, sizes) for n in node.shape)))
@@ -648,18 +661,19 @@ def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exa
 
 
 def of_one(formula: Node, numbers: Mapping[Any, Any], x: Any) -> Any:
-    """A formula of one eigenvalue."""
+    """Return a formula of one eigenvalue."""
     known = {("eigenvalue", 0): x, **numbers}
     given = {leaf.payload: np.asarray(known[leaf.payload.key], dtype=object) for leaf in inputs_of([formula])}
     return evaluate_exact([formula], given)[0].item()
 
 
 def own_shape(stack: Exact) -> tuple[int, ...]:
+    """Return the axes of a stack of matrices before the last two."""
     return stack.shape[:-2]
 
 
 def difference(f: Callable[[Any], Any], points: Sequence[Any]) -> Any:
-    """A divided difference; equal points are moved apart by far more than the digits and far less than the answer's."""
+    """Return a divided difference; equal points move apart by more than the digits and less than the answer's."""
     apart = [p + i * mpmath.mpf(10) ** -(mpmath.mp.dps // 6) for i, p in enumerate(points)]
     values = [f(p) for p in apart]
     for width in range(1, len(points)):

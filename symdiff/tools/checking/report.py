@@ -15,11 +15,12 @@ class Finding:
     Parameters
     ----------
     kind : {"derivative", "custom", "point", "range", "approximate", "kink", "end", "unsettled",
-        "rewrite", "digits", "not certified"}
+        "rewrite", "digits", "second order", "not certified"}
         A wrong derivative, a wrong rule of a custom function, no point to check at, a nan or inf
         where the exact number is finite; a rule that is approximate by its author's word, a place
         that is not smooth, what is special at an end of a function's domain, differences too coarse
-        to tell, a rewrite for stability, digits that the formula's condition takes, what many digits cannot follow.
+        to tell, a rewrite for stability, digits that the formula's condition takes, second derivatives that differ
+        from side to side, what many digits cannot follow.
     message : str
     wrong : bool
         Whether it makes the report not ok.
@@ -30,7 +31,9 @@ class Finding:
     wrong: bool = False
 
     def __str__(self) -> str:
-        return self.message if self.kind == "kink" else f"{'WRONG ' if self.wrong else ''}{self.kind}: {self.message}"
+        if self.kind in ("kink", "second order"):
+            return f"{'WRONG: ' if self.wrong else ''}{self.message}"
+        return f"{'WRONG ' if self.wrong else ''}{self.kind}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Report:
         What was compared: beside differences forward with reverse mode, and second derivatives with
         their transposes.
     digits : float or None
-        Digits of the value and first derivatives that are correct at the point.
+        Digits of the value and first derivatives that are correct at the point, None where no slope is finite.
     condition : float or None
         Of the number that has fewest, the sum of abs(x dF/dx) / abs(F), where it was needed to explain a loss.
     """
@@ -116,8 +119,15 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One of "ok", "NOT OK" and "not certified"."""
-        return "NOT OK" if self.wrong else "ok" if self.certified else "not certified"
+        """One of "ok", "ok to first order", "NOT OK" and "not certified"."""
+        if self.wrong or not self.certified:
+            return "NOT OK" if self.wrong else "not certified"
+        return "ok" if self.order == 2 else "ok to first order"
+
+    @property
+    def order(self) -> int:
+        """Up to which order derivatives are numbers: 1 where second ones differ from side to side."""
+        return 1 if any(finding.kind == "second order" for finding in self.findings) else 2
 
     def _digits(self) -> str:
         told = "" if self.digits is None else f"{self.digits:.0f} digits are correct"

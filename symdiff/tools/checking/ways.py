@@ -48,6 +48,11 @@ class Ways:
         change = view.push((self._step * self._direction).node, 0)
         self.moves = moved = move(outputs, view.base, change)
         self.along, self.toward = str(self._step.node.name), str(self._direction.node.name)
+        other, turn = array(fresh("turn", inputs), w.shape), array(fresh("pace", inputs), ())
+        both = (self._step * self._direction + turn * other).node
+        self.bends = move(outputs, view.base, view.push(both, 0))
+        self.paces = self.along, str(turn.node.name)
+        self.turns = self.toward, str(other.node.name)
         arrays, by = list(map(Array, outputs)), Array(w)
         slopes = [derivatives.jvp(f, by, self._direction, disconnected="zero") for f in arrays]
         pulls = [derivatives.vjp(f, by, seed, disconnected="zero") for f, seed in zip(arrays, self._seeds, strict=True)]
