@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import arguments, certified, files, layouts, sizes, strangers, texts, values
+from . import arguments, certificates, certified, files, layouts, sizes, strangers, texts, values
 from .case import Kind
 
 KINDS: dict[str, Kind] = {
@@ -11,6 +11,7 @@ KINDS: dict[str, Kind] = {
         Kind("texts", texts.draw, texts.run, texts.smaller),
         Kind("values", values.draw, values.run, values.smaller, seconds=60.0),
         Kind("certified", certified.draw, certified.run, certified.smaller, seconds=60.0),
+        Kind("certificates", certificates.draw, certificates.run, certificates.smaller, seconds=60.0),
         Kind("layouts", layouts.draw, layouts.run, layouts.smaller, seconds=30.0),
         Kind("sizes", sizes.draw, sizes.run, sizes.smaller, seconds=60.0),
         Kind("files", files.draw, files.run, files.smaller, seconds=5.0, megabytes=2048),

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from exact import directional
 
 import symdiff as sd
 from symdiff import Array
 from symdiff.graph import INT, verify
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.tools.checking.multiprecision import directional
 
 Floats = npt.NDArray[np.float64]
 

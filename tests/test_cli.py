@@ -259,7 +259,10 @@ def test_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads(run(*given, "--json").stdout)
     assert found["size"] == {"n": 3}
     assert all(one["seconds"] > 0 and one["numpy_seconds"] > 0 for one in found["times"].values())
-    assert "5 samples" in run(*given).stdout
+    assert all(one["numpy"] in (inspect.CLOSED, inspect.SOURCE) for one in found["times"].values())
+    shown = run(*given).stdout
+    assert "5 samples" in shown
+    assert "NumPy by the " in shown
     assert "positions" in run("bench", "x[i]", "--shape", "x=3", "--shape", "i=int", code=2).stderr
 
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import exact
 import mpmath
 import numpy as np
 import pytest
 from scipy import special
 
 import symdiff as sd
+from symdiff.tools.checking import multiprecision as exact
 
 RNG = np.random.default_rng
 Points = list[tuple[float, ...]]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from calculus import inner
-from exact import adjugate, directional
 from rule_tables import (
     draw,
     of_rank,
@@ -18,6 +17,7 @@ import symdiff as sd
 from symdiff import graph
 from symdiff.errors import NotDifferentiableError
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.tools.checking.multiprecision import adjugate, directional
 
 
 def cofactors(a: Any) -> list[list[Fraction]]:

@@ -8,7 +8,6 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from exact import doubles, evaluate_exact, exact
 
 import symdiff as sd
 from symdiff.graph import BOOL, Node, input, verify
@@ -18,6 +17,7 @@ from symdiff.simplify import IDENTITIES
 from symdiff.simplify.equations import Applied, Identity, Letter, Pattern, Plus, Times, Transposed, match, write
 from symdiff.simplify.equations import plain as apply
 from symdiff.simplify.pages import of_the_table
+from symdiff.tools.checking.multiprecision import doubles, evaluate_exact, exact
 
 #: Numbers for letters: ordinary ones, small, large and far out, and 0. References of inverses fail far out.
 NUMBERS = (0.7, -1.3, 2.5, 1e-9, -1e-9, 20.0, -20.0, 0.0)

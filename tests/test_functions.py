@@ -15,7 +15,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from exact import SCALARS, missing_scalars
 
 import symdiff as sd
 from symdiff import Array
@@ -23,6 +22,7 @@ from symdiff.graph import BOOL, constant
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply
 from symdiff.graph.scalars.remainders import REMAINDERS
+from symdiff.tools.checking.multiprecision import SCALARS, missing_scalars
 
 DIGITS = 150
 ZERO_STEP = 170

@@ -25,6 +25,7 @@ SHORT = {
     "texts": 150,
     "values": 4,
     "certified": 12,
+    "certificates": 12,
     "layouts": 60,
     "sizes": 100,
     "files": 80,

@@ -13,11 +13,11 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from exact import SCALARS
 
 import symdiff as sd
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.stats.table import DISTRIBUTIONS
+from symdiff.tools.checking.multiprecision import SCALARS
 
 BACKENDS = ("native", "interpreter", "numpy")
 OF_GAMMA = [name for name in FUNCTIONS if name.startswith(("gammainc_by", "log_gammainc"))]

@@ -7,7 +7,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from exact import SCALARS
 from scipy import special
 from scipy.linalg import expm_frechet
 
@@ -57,6 +56,7 @@ from symdiff.graph.reference.interpret import bind_sizes, evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
 from symdiff.graph.scalars.remainders import REMAINDERS
 from symdiff.graph.sizes import named
+from symdiff.tools.checking.multiprecision import SCALARS
 
 N, M = named("n"), named("m")
 RNG = np.random.default_rng(0)
@@ -130,7 +130,7 @@ def reference(name: str) -> Any:
             return getattr(mpmath, spelling)
     if name in SCALARS:
         return SCALARS[name]
-    raise LookupError(f"mpmath has no {name}: add its reference to tests/exact.py")
+    raise LookupError(f"mpmath has no {name}: add its reference to symdiff/tools/checking/multiprecision.py")
 
 
 def operands(name: str, count: int = 6) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.linalg
-from exact import directional
 from numpy.linalg import det, inv, norm
 
 import symdiff as sd
@@ -18,6 +17,7 @@ from symdiff.frontend.formula import read_formula
 from symdiff.graph import Node, constant, contract, input, inputs_of, matmul, matrix, postorder, swap
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import simplify
+from symdiff.tools.checking.multiprecision import directional
 
 Floats = npt.NDArray[np.float64]
 N, M, K = 3, 4, 2

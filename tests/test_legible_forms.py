@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact import directional
 from legible_rows import DATA, LAYER, LOSS, ROWS, SIZES, SQUARE, XY, Floats, Row, S, X
 
 import symdiff as sd
@@ -19,6 +18,7 @@ from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.arithmetic import fraction_of, one_less, product_of
 from symdiff.simplify import simplify
+from symdiff.tools.checking.multiprecision import directional
 
 
 def computed(node: Node, point: Mapping[str, Any], inputs: list[Node]) -> Floats:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact import directional
 from legible_rows import SIZES, Row
 
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
 from symdiff.graph import inputs_of
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.tools.checking.multiprecision import directional
 
 S, PD = sd.symmetric, sd.positive_definite
 SQUARE: Mapping[str, Any] = {"X": ("n", "n"), "A": ("n", "n"), "B": ("n", "n"), "t": (), "b": "n", "c": "n", "s": ()}

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from calculus import inner
-from exact import directional
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import Formula, formulas, sample
@@ -25,6 +24,7 @@ from symdiff.graph.deltas.einsum import einsum, is_plain, is_structured, scale_b
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.simplify import RULES, inline, simplify, stabilize
 from symdiff.simplify.rewriter import READING
+from symdiff.tools.checking.multiprecision import directional
 
 few = settings(
     max_examples=60,

@@ -8,11 +8,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 import scipy.stats
-from exact import betaincinv, gammaincinv, stdtrit
 
 import symdiff as sd
 from symdiff.stats.supports import QUANTILES
 from symdiff.stats.table import DISTRIBUTIONS, Distribution
+from symdiff.tools.checking.multiprecision import betaincinv, gammaincinv, stdtrit
 
 ROWS = [row for row in DISTRIBUTIONS.values() if row.quantiles]
 FUNCTIONS = pytest.mark.parametrize("function", QUANTILES)

@@ -13,13 +13,13 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from exact import doubles, evaluate_exact, exact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff import Array
 from symdiff.graph import postorder
+from symdiff.tools.checking.multiprecision import doubles, evaluate_exact, exact
 
 DIGITS, STEP = 700, "1e-25"  # 1 - cos(1e-200) loses 400 of them
 w, g = sd.vector("w", 3), sd.vector("g", 3)

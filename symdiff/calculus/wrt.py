@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import ArgumentError, DisconnectedInputError
-from ..graph import Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
+from ..graph import INT, Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
@@ -247,6 +247,15 @@ def disconnection(f: Node, w: Node) -> str:
         return (
             f"the formula {_shown(f)} does not depend on {_name(w)}, which is made of it; the formula comes first, and "
             "then what it is differentiated with respect to: gradient(f, wrt)"
+        )
+    positions = [n for n in inputs_of([w]) if n.dtype is INT]
+    base = next((n for n in inputs_of([w]) if n.dtype is not INT), None)
+    if not w.is_input and positions and base in inputs_of([f]):
+        at = ", ".join(repr(n.name) for n in positions)
+        return (
+            f"{_name(w)} is a part of {_name(base)} at a place that only a call tells ({at}), which is no "
+            f"variable; differentiate with respect to {_name(base)} and take the part of the result: "
+            f"gradient(f, {base.name})[...]"
         )
     return (
         f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "

@@ -38,9 +38,7 @@ class OperatorKernel:
         Products with its transpose; the same for a Hessian.
     """
 
-    def __init__(
-        self, inputs: Sequence[Parameter], shapes: tuple[Any, Any], forward: Kernel, backward: Kernel
-    ) -> None:
+    def __init__(self, inputs: Sequence[Parameter], shapes: tuple[Any, Any], forward: Kernel, backward: Kernel) -> None:
         self.inputs = tuple(inputs)
         self._shapes = shapes
         self.forward = forward

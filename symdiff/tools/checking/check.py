@@ -8,7 +8,7 @@ formula with differences of the compiled value, and lists what makes a point spe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,12 +19,12 @@ import numpy as np
 from ...calculus.cost import cost, extent
 from ...calculus.demand import mask_matrices
 from ...compiler import compile
-from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError
+from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError, UnsupportedError
 from ...frontend.array import Array
 from ...frontend.formula import merge_shapes, order_inputs, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.provenance import join
-from ...graph import INT, REAL, Node, inputs_of
+from ...graph import INT, REAL, Node, inputs_of, postorder
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Shape, Size
 from ...ground.budget import budgeted, require
@@ -34,6 +34,7 @@ from ...printing import text
 from ...runtime.calls.arguments import as_integers, sample_shape
 from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
+from .certificate import EXPLAINED, Exact, Sides, allowed, correct_digits, find_loss
 from .custom_rules import compare_rules
 from .declared import conform
 from .differences import Numbers, Tally, extrapolate, nudged
@@ -67,6 +68,7 @@ def check(
     shapes: Mapping[str, Any] | None = None,
     seed: int = 0,
     points: int = 1,
+    digits: float = 8,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Report:
@@ -86,13 +88,16 @@ def check(
         Of the random numbers.
     points : int
         Random points that are tried, where ``at`` does not hold all inputs.
+    digits : float
+        Correct digits that each number needs, from 1 to 14, where its condition does not explain why it has fewer.
     budget : {None, "default", "strict"} or Budget, optional
         As for :func:`compile`.
 
     Returns
     -------
     Report
-        ``ok``, the findings, and a text for reading.
+        ``ok``, ``verdict``, ``digits``, the findings, and a text for reading. The verdict is "not certified" where
+        many digits cannot follow the formula, and differences of its value tell of nothing that is wrong.
 
     Notes
     -----
@@ -115,6 +120,8 @@ def check(
         raise ArgumentError(f"points={points!r:.60}; expected a whole number from 1 up")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ArgumentError(f"seed={seed!r:.60}; expected a whole number from 0 up, or None")
+    if isinstance(digits, bool) or not isinstance(digits, int | float) or not 1 <= digits <= 14:
+        raise ArgumentError(f"digits={digits!r:.60}; expected a number from 1 to 14")
     read = read_formula(formula, merge_shapes(shapes, named_shapes), _OPTIONS)
     inputs = order_inputs(read, None)
     results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]
@@ -137,14 +144,14 @@ def check(
     read.refuse_unused()
     rewrites = join(result.provenance for result in results).facts.rewrites
     for small in (SMALL_SIZES, OTHER_SIZES):  # A.T @ A is singular where A has more columns than rows
-        tried = _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed), small)
+        tried = _Check(outputs, inputs, [a.node for a in chosen], given, np.random.default_rng(seed), small, digits)
         report = tried.run(rewrites, points)
         if report.compared or not tried.has_letters:
             break
     return report
 
 
-_OPTIONS = ("wrt", "at", "shapes", "seed", "points", "budget")
+_OPTIONS = ("wrt", "at", "shapes", "seed", "points", "digits", "budget")
 
 
 def _name_of(key: Any) -> str:
@@ -164,7 +171,15 @@ class _Check:
         given: Mapping[str, Any],
         rng: np.random.Generator,
         small: Sequence[int] = SMALL_SIZES,
+        digits: float = 8,
     ) -> None:
+        self.digits = digits
+        self.correct: float | None = None
+        self.condition: float | None = None
+        self.exact: Exact | None = None
+        self.kinks: list[str] = []
+        self.undefined = False
+        self.judged = 0
         self.outputs = outputs
         self.inputs = inputs
         self.wrt = wrt
@@ -192,7 +207,8 @@ class _Check:
                 report = self._run(known)
             self._look_at_ends(report.point)
         findings, comparisons = tuple(self.findings), tuple(self.comparisons.values())
-        return replace(report, findings=findings, comparisons=comparisons)
+        digits = self.correct if self.judged else None  # beside infinite slopes no digits are claimed
+        return replace(report, findings=findings, comparisons=comparisons, digits=digits, condition=self.condition)
 
     def _look_at_ends(self, point: dict[str, Numbers]) -> None:
         """Compare derivatives at the ends of functions' domains, by inputs that were drawn."""
@@ -227,16 +243,20 @@ class _Check:
         rewrites = list(known)
         plain = mask_matrices(simplify(inline(self.outputs), rewrites, written=True))
         kinks = find_kinks(plain, inputs_of(self.wrt), point)
-        for message in kinks:
-            self._find("kink", message)
+        self.kinks, self.undefined = kinks, any(one.startswith("equal eigenvalues") for one in kinks)
         for verdict in compare_rules(self.outputs, point, self.rng):
             self._find(*verdict[:2], wrong=verdict.wrong)
         with suppress(NotDifferentiableError):  # which the comparison tells
             self._out_of_range(point)
+        self.exact = Exact(point, self.inputs, self.sizes)
+        self._certify_value(point)
+        if kinks and not self._is_smooth(point):
+            for message in kinks:
+                self._find("kink", message)
         for w in self.wrt:
             try:
-                self._compare([w], point, at_kink=bool(kinks))
-                if kinks:  # once more where no convention excuses a wrong rule
+                followed = self._compare([w], point, at_kink=bool(kinks))
+                if kinks and not followed:  # once more where no convention excuses a wrong rule
                     self._compare([w], self._beside(point), at_kink=False)
             except NotDifferentiableError as error:
                 self._find("derivative", str(error), wrong=True)
@@ -322,7 +342,9 @@ class _Check:
 
     # ---------------------------------------------------------------- derivatives against differences
 
-    def _compare(self, wrt: list[Node], point: dict[str, Numbers], *, at_kink: bool) -> None:
+    def _compare(self, wrt: list[Node], point: dict[str, Numbers], *, at_kink: bool) -> bool:
+        """Compare all ways of differentiating; tell whether with numbers in many digits."""
+        followed = False
         for w in wrt:
             if not math.prod(self._fixed(w.shape)):
                 continue  # there is no direction to move an array without elements in
@@ -330,7 +352,13 @@ class _Check:
             title = _title(w)
             if not ways.size:
                 continue
-            rows = list(self._directions(math.prod(self._fixed(w.shape))))
+            width = math.prod(self._fixed(w.shape))
+            rows = list(self._directions(width))
+            if self.exact is not None and point is self.exact_point and len(rows) > 2:
+                affordable = self.exact.affordable(ways.moves)
+                some = max(min(affordable, 1), affordable // len(self.wrt))
+                if 0 < some < len(rows):  # fewer directions that mix all elements
+                    rows = [self.rng.normal(size=width) for _ in range(some)]
             require(16 * ways.size * min(ways.size, DIRECTIONS))
             seeds = np.array(list(self._directions(ways.size)))
             forward = Tally(f"forward mode by {title}")
@@ -340,7 +368,24 @@ class _Check:
             pulled = np.array([ways.reverse(point, seed) for seed in seeds])
             near = list(nudged(point, self.inputs))
             jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
-            for row in rows:
+            sides = self._sides(ways, rows, point)
+            followed = sides is not None
+            loss = _Losses(self, ways, rows)
+            for k, row in enumerate(rows):
+                if sides is not None:
+                    pushed, side = ways.forward(point, row), sides[k]
+                    pulls_here = pulled @ row
+                    found = [(forward, pushed, np.eye(ways.size))]
+                    found += [(whole, jacobian @ row, np.eye(ways.size))] if jacobian is not None else []
+                    found += [(reverse, pulls_here, seeds)]
+                    for tally, got, weights in found:
+                        self._judge(tally, got, weights, side, loss, k)
+                    with np.errstate(invalid="ignore"):
+                        both = np.where(seeds, seeds * pushed, 0.0).sum(axis=1)
+                        known = np.where(np.isfinite(both) & np.isfinite(pulls_here) & side.smooth.all(), both, np.nan)
+                    free, _ = allowed(pulls_here, known, self.digits, partial(loss.weighted, np.abs(seeds), k))
+                    adjoint.judge(pulls_here, known, 2 * free)
+                    continue
                 charge(100 * ways.size + 2 * ways.size * len(seeds))
                 slope, error = extrapolate(partial(ways.moved, point, row))
                 pushed = ways.forward(point, row)
@@ -356,19 +401,162 @@ class _Check:
                 reverse.add(pulled @ row, weighted, doubt, pulls)
                 pushes = [partial(_pushed_less, ways, seeds, row, both, pulled @ row, other) for other in near]
                 adjoint.add(pulled @ row, both, np.zeros_like(both), [*pulls, *pushes])
+            lost = loss.told()
+            kinked = sides is not None and not all((side.smooth & ~side.jumps).all() for side in sides)
+            for told in {side.endless(): None for side in sides or ()}:
+                if told:
+                    self._find("kink", f"slopes with respect to {title} are infinite on the {told}")
+            if kinked and not any(finding.kind == "kink" for finding in self.findings):
+                self._find("kink", f"one-sided derivatives with respect to {title} differ")
+            at_kink = at_kink if sides is None else False
             for tally in (forward, reverse, whole):
+                if tally.wrong and lost:
+                    tally.example += f"; {lost}"
                 if not at_kink:
                     self._settle(tally, "with differences")
             if not at_kink:
                 self._settle(adjoint, "")
                 second = Tally(f"second derivatives with their transposes by {title}")
                 moved = Tally(f"second derivatives with differences of first ones by {title}")
-                compare_second(self.outputs, self.inputs, w, point, self._fixed, self.rng, second, moved)
+                if kinked:
+                    continue
+                compare_second(
+                    self.outputs,
+                    self.inputs,
+                    w,
+                    point,
+                    self._fixed,
+                    self.rng,
+                    second,
+                    moved,
+                    None if sides is None else partial(self._second, ways, w),
+                )
                 self._settle(second, "")
                 self._settle(moved, "")
             if at_kink and forward.wrong:
                 one_sided = f"are not the mean of the one-sided ones, {forward.example}"
                 self._find("kink", f"derivatives with respect to {title} {one_sided}")
+        return followed
+
+    # ---------------------------------------------------------------- derivatives against many digits
+
+    def _is_smooth(self, point: Mapping[str, Numbers]) -> bool:
+        """Tell whether the formula is smooth at a point where one of its operations is not."""
+        assert self.exact is not None
+        names = sorted({str(w.name) for w in self.wrt if w.is_input} & point.keys())
+        if len(names) < len(self.wrt) or any(node.is_barrier for node in postorder(self.outputs)):
+            return False
+        try:
+            return all(self.exact.is_smooth(self.outputs, names, np.random.default_rng(k)) for k in range(3))
+        except UnsupportedError:
+            return False
+
+    def _uncertain(self, why: str) -> None:
+        self._find("not certified", f"{why}; differences tell of nothing wrong beyond what is listed")
+
+    def _sides(self, ways: Ways, rows: list[Numbers], point: dict[str, Numbers]) -> list[Sides] | None:
+        """Return derivatives in many digits along all directions, None where these cannot follow."""
+        if self.exact is None or point is not self.exact_point:
+            return None
+        if any(node.is_custom and node.payload.rule.approximate for node in postorder(self.outputs)):
+            self._uncertain("a custom function's rule is approximate by its author's word")
+            return None
+        try:
+            return [
+                self.exact.slopes(
+                    ways.moves, ways.along, {ways.toward: row.reshape(ways.wrt_shape)}, self._scale(point)
+                )
+                for row in rows
+            ]
+        except UnsupportedError as error:
+            self._uncertain(str(error))
+            return None
+
+    def _scale(self, point: Mapping[str, Numbers]) -> float:
+        sizes = [np.abs(np.asarray(array, float)).ravel() for array in point.values()]
+        together = np.concatenate([np.ones(1), *sizes])
+        return float(np.min(together, where=(together > 0) & np.isfinite(together), initial=1.0))
+
+    def _judge(self, tally: Tally, got: Numbers, weights: Numbers, side: Sides, loss: _Losses, k: int) -> None:
+        if np.array_equal(weights, np.eye(len(weights))):
+            wanted = side.nearest(got)
+            if self.undefined:  # single eigenvalues that are equal have no derivative by definition
+                wanted = np.where(np.isnan(got) & ~side.smooth, np.nan, wanted)
+        else:
+            exact = np.where(side.smooth, side.right, np.nan)
+            wanted = np.where(weights, weights * exact, 0.0).sum(axis=1)
+        free, needed = allowed(got, wanted, self.digits, lambda: np.abs(weights) @ loss.condition(k))
+        tally.judge(got, wanted, free)
+        self._note(got, wanted, (lambda: np.abs(weights) @ loss.condition(k)) if needed else None)
+        if tally.wrong and side.smooth.all() and not self.kinks and np.isfinite(got).all():
+            loss.any_wrong = True  # by rounding, and not by a branch
+        self.judged += int(np.isfinite(wanted).sum())
+        loss.explained = loss.explained or (needed and not tally.wrong)
+
+    def _note(self, got: Numbers, wanted: Numbers, condition: Callable[[], Numbers] | None) -> None:
+        """Keep the least number of correct digits, and the condition there."""
+        digits = correct_digits(got, wanted)
+        if self.correct is None or digits < self.correct:
+            self.correct = digits
+        if condition is not None:
+            with np.errstate(all="ignore"):
+                found = condition() / np.abs(wanted)
+            self.condition = max(self.condition or 0.0, float(np.max(found, initial=0.0, where=np.isfinite(found))))
+
+    def _certify_value(self, point: dict[str, Numbers]) -> None:
+        self.exact_point = point
+        exact = self.exact
+        assert exact is not None
+        try:
+            wanted = exact.values(self.outputs)
+            got = np.concatenate([np.ravel(one) for one in self._value(inputs=point)]).astype(float)
+            free, needed = allowed(got, wanted, self.digits, lambda: exact.condition(self.outputs))
+            tally = Tally("the value")
+            tally.judge(got, wanted, free)
+            self._note(got, wanted, (lambda: exact.condition(self.outputs)) if needed else None)
+            if tally.wrong:
+                where = find_loss(simplify(inline(self.outputs), written=True), point, self.sizes)
+                told = f"; digits are lost in {where}" if where else ""
+                self._find(
+                    "digits",
+                    f"the value has {correct_digits(got, wanted):.0f} correct digits, {tally.example}{told}",
+                    wrong=True,
+                )
+            elif needed:
+                self._find(
+                    "digits", f"the value has {correct_digits(got, wanted):.0f} correct digits, which {_CONDITION}"
+                )
+        except UnsupportedError as error:
+            self._uncertain(str(error))
+
+    def _second(
+        self, ways: Ways, w: Node, weights: Numbers, u: Numbers, v: Numbers, got: tuple[float, float]
+    ) -> tuple[float, float] | None:
+        """Return a second derivative in many digits and the error it may have, None where these cannot follow."""
+        exact = self.exact
+        assert exact is not None
+        try:
+            rows = [one.reshape(ways.wrt_shape) for one in (u, v)]
+            row = dict(zip(ways.turns, rows, strict=True))
+            low, high = exact.mixed(ways.bends, ways.paces, row, self._scale(exact.point))
+            if np.isnan(low).any():
+                self._find("second order", f"second derivatives with respect to {_title(w)} are infinite, or none")
+                return math.nan, math.inf
+            ends = np.array([weights * low, weights * high])
+            least, most = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
+            wanted = float(np.clip(got[0], least, most)) if math.isfinite(got[0]) else (least + most) / 2
+            error = 10.0**-self.digits * float(np.abs(ends).max(axis=0).sum())
+            if least != most:
+                told = f"one-sided second derivatives with respect to {_title(w)} differ"
+                self._find("second order", f"{told}; a number given is a convention")
+                return wanted, error
+            if any(not abs(one - wanted) <= error for one in got):
+                condition = exact.mixed_condition(ways.bends, ways.paces, row)
+                error = max(error, EXPLAINED * 2.0**-53 * float(np.abs(weights) @ condition))
+            return wanted, error
+        except UnsupportedError as error:
+            self._uncertain(f"second derivatives with respect to {_title(w)} need {error}")
+            return None
 
     def _directions(self, size: int) -> Iterator[Numbers]:
         if size <= DIRECTIONS:
@@ -389,6 +577,46 @@ class _Check:
             self._find("derivative", f"{tally.title}: {message}", wrong=True)
         if tally.unsettled:
             self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
+
+
+_CONDITION = f"the condition explains (an error of at most {EXPLAINED:.0f} roundings of it)"
+
+
+class _Losses:
+    """Conditions of the derivatives with respect to one array, computed where they are asked for."""
+
+    def __init__(self, owner: _Check, ways: Ways, rows: list[Numbers]) -> None:
+        self.owner, self.ways, self.rows = owner, ways, rows
+        self.known: dict[int, Numbers] = {}
+        self.any_wrong = self.explained = False
+
+    def condition(self, k: int) -> Numbers:
+        """Return the sum of abs(x dF/dx) of the derivatives along one direction."""
+        if k not in self.known:
+            exact = self.owner.exact
+            assert exact is not None
+            row = {self.ways.toward: self.rows[k].reshape(self.ways.wrt_shape)}
+            try:
+                self.known[k] = exact.condition(self.ways.moves, self.ways.along, row)
+            except UnsupportedError as error:
+                self.owner._uncertain(f"the condition needs {error}")
+                self.known[k] = np.full(self.ways.size, np.inf)
+        return self.known[k]
+
+    def weighted(self, weights: Numbers, k: int) -> Numbers:
+        """Return the conditions of weighted sums of them."""
+        total: Numbers = weights @ self.condition(k)
+        return total
+
+    def told(self) -> str:
+        """Name the operation in which digits are lost; tell what the condition explains."""
+        owner = self.owner
+        if self.any_wrong and owner.exact is not None:
+            where = find_loss(simplify(self.ways.slope_nodes()), owner.exact.point, owner.sizes)
+            return f"digits are lost in {where}" if where else ""
+        if self.explained:
+            owner._find("digits", f"{owner.correct or 0:.0f} digits of derivatives are correct, which {_CONDITION}")
+        return ""
 
 
 def _pushed(ways: Ways, row: Numbers, point: Mapping[str, Numbers]) -> Numbers:

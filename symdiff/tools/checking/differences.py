@@ -103,9 +103,7 @@ class Tally:
         self.example = ""
         self._gap = 0.0
 
-    def add(
-        self, got: Numbers, slope: Numbers, error: Numbers, near: Sequence[Callable[[], Numbers]] = ()
-    ) -> None:
+    def add(self, got: Numbers, slope: Numbers, error: Numbers, near: Sequence[Callable[[], Numbers]] = ()) -> None:
         """Compare numbers with differences that have an estimated error.
 
         ``near`` gives the numbers at points that differ by rounding: what changes there is noise, as in the
@@ -131,3 +129,23 @@ class Tally:
             if relative[at] > self._gap:
                 self._gap = float(relative[at])
                 self.example = f"such as {got[at]:.6g} where {slope[at]:.6g} is expected"
+
+    def judge(self, got: Numbers, wanted: Numbers, error: Numbers) -> None:
+        """Compare numbers with exact ones, of which nan are not known, up to the errors that each may have."""
+        with np.errstate(all="ignore"):
+            known = ~np.isnan(wanted)
+            gap = np.where(got == wanted, 0.0, np.abs(got - wanted))
+            wrong = known & ~(gap <= error)
+            relative = np.where(~(gap <= error), gap / np.where(wanted != 0, np.abs(wanted), 1.0), 0.0)
+            relative = np.where(np.isnan(relative), np.inf, relative)
+        self.compared += int(known.sum())
+        self.wrong += int(wrong.sum())
+        self.worst = max(self.worst, float(np.max(relative, initial=0.0, where=known)))
+        if wrong.any():
+            at = int(np.argmax(np.where(wrong, relative, -1.0)))
+            if relative[at] > self._gap:
+                self._gap = float(relative[at])
+                near = f"{got[at]:.6g}" == f"{wanted[at]:.6g}"
+                self.example = "such as {:{f}} where {:{f}} is expected".format(
+                    got[at], wanted[at], f=".17g" if near else ".6g"
+                )

@@ -130,7 +130,8 @@ def _of_argument(function: Callable[..., Any], args: list[Values], i: int) -> It
     here = function(*args)
     gaps, jumps = [], []
     for step in (_STEP, _STEP / 16):
-        h = step * np.maximum(1.0, np.abs(args[i]))
+        size = np.abs(args[i])  # a step never goes across 0: what is small is not yet at a kink there
+        h = step * np.where(size > 0, np.minimum(size, 1.0), 1.0)
         right, left = (function(*args[:i], args[i] + s * h, *args[i + 1 :]) for s in (1, -1))
         gaps.append(np.abs((right - here) - (here - left)) / h)
         jumps.append(np.abs(right - left))

@@ -98,7 +98,6 @@ def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> 
     array = np.asarray(point[str(w.name)], dtype=float)
     columns = []
     for place in np.ndindex(*array.shape):
-
         direction = np.zeros(array.shape)
         direction[place] = 1.0
         direction = projected(w.assumptions.space, direction)

@@ -15,11 +15,12 @@ class Finding:
     Parameters
     ----------
     kind : {"derivative", "custom", "point", "range", "approximate", "kink", "end", "unsettled",
-        "rewrite"}
+        "rewrite", "digits", "second order", "not certified"}
         A wrong derivative, a wrong rule of a custom function, no point to check at, a nan or inf
         where the exact number is finite; a rule that is approximate by its author's word, a place
         that is not smooth, what is special at an end of a function's domain, differences too coarse
-        to tell, a rewrite for stability.
+        to tell, a rewrite for stability, digits that the formula's condition takes, second derivatives that differ
+        from side to side, what many digits cannot follow.
     message : str
     wrong : bool
         Whether it makes the report not ok.
@@ -30,7 +31,9 @@ class Finding:
     wrong: bool = False
 
     def __str__(self) -> str:
-        return self.message if self.kind == "kink" else f"{'WRONG ' if self.wrong else ''}{self.kind}: {self.message}"
+        if self.kind in ("kink", "second order"):
+            return f"{'WRONG: ' if self.wrong else ''}{self.message}"
+        return f"{'WRONG ' if self.wrong else ''}{self.kind}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,10 @@ class Report:
     comparisons : tuple of Comparison
         What was compared: beside differences forward with reverse mode, and second derivatives with
         their transposes.
+    digits : float or None
+        Digits of the value and first derivatives that are correct at the point, None where no slope is finite.
+    condition : float or None
+        Of the number that has fewest, the sum of abs(x dF/dx) / abs(F), where it was needed to explain a loss.
     """
 
     findings: tuple[Finding, ...]
@@ -92,24 +99,54 @@ class Report:
     compared: int
     disagreement: float
     comparisons: tuple[Comparison, ...] = field(default=(), repr=False)
+    digits: float | None = None
+    condition: float | None = None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether anything is wrong; kinks and rewrites are not."""
+        return any(finding.wrong for finding in self.findings)
+
+    @property
+    def certified(self) -> bool:
+        """Whether all numbers could be compared with many digits."""
+        return not any(finding.kind == "not certified" for finding in self.findings)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong; kinks and rewrites are not."""
-        return not any(finding.wrong for finding in self.findings)
+        """Whether nothing is wrong, and that is certain."""
+        return self.certified and not self.wrong
+
+    @property
+    def verdict(self) -> str:
+        """One of "ok", "ok to first order", "NOT OK" and "not certified"."""
+        if self.wrong or not self.certified:
+            return "NOT OK" if self.wrong else "not certified"
+        return "ok" if self.order == 2 else "ok to first order"
+
+    @property
+    def order(self) -> int:
+        """Up to which order derivatives are numbers: 1 where second ones differ from side to side."""
+        return 1 if any(finding.kind == "second order" for finding in self.findings) else 2
+
+    def _digits(self) -> str:
+        told = "" if self.digits is None else f"{self.digits:.0f} digits are correct"
+        return told + ("" if self.condition is None else f", the condition is {self.condition:.1e}")
 
     def __bool__(self) -> bool:
         return self.ok
 
     def _repr_html_(self) -> str:
-        rows = [("result", "ok" if self.ok else "NOT OK"), ("compared", f"{self.compared} numbers with differences")]
+        rows = [("result", self.verdict), ("compared", f"{self.compared} numbers with differences")]
         rows += [("largest difference", f"{self.disagreement:.1e}, relative")]
+        rows += [("digits", self._digits())] if self.digits is not None else []
         rows += [(title, f"{count} numbers: {told}") for title, count, told in (c.cells() for c in self.comparisons)]
         return table([*rows, *((finding.kind, finding.message) for finding in self.findings)])
 
     def __str__(self) -> str:
-        head = "ok" if self.ok else "NOT OK"
-        lines = [f"{head}: {self.compared} numbers compared with differences", *map(str, self.findings)]
+        head = self.verdict
+        told = [self._digits()] if self.digits is not None else []
+        lines = [f"{head}: {self.compared} numbers compared with differences", *told, *map(str, self.findings)]
         return "\n  ".join(lines)
 
     def certificate(self) -> ShownText:
@@ -125,4 +162,6 @@ class Report:
         wide = max((len(title) for title, _, _ in rows), default=0)
         most = max((len(count) for _, count, _ in rows), default=0)
         lines = [f"{title:<{wide}}  {count:>{most}}  {told}" for title, count, told in rows]
-        return ShownText("\n".join(["ok" if self.ok else "NOT OK", *lines, *map(str, self.findings)]))
+        return ShownText(
+            "\n".join([self.verdict, *([self._digits()] if self._digits() else []), *lines, *map(str, self.findings)])
+        )

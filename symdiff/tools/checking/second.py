@@ -44,6 +44,7 @@ def compare_second(
     rng: np.random.Generator,
     tally: Tally,
     moved: Tally,
+    certain: Callable[[Numbers, Numbers, Numbers, tuple[float, float]], tuple[float, float] | None] | None = None,
 ) -> None:
     """Compare v·H u with u·H v, and with the change of v·g along u, for a random weighted sum of the outputs.
 
@@ -90,6 +91,21 @@ def compare_second(
         sloping = compile([Array(along)], [*known, step], batch=[step])
         for _ in range(_PAIRS):
             one, other = kernel(inputs={**point, **drawn})
+            if certain is not None:
+                flat = np.concatenate([np.ravel(drawn[name]) for name in weights])
+                u_name, v_name = [name for name in drawn if name not in weights][:2]
+                found = certain(
+                    flat,
+                    np.asarray(drawn[u_name]),
+                    np.asarray(drawn[v_name]),
+                    (float(np.ravel(one)[0]), float(np.ravel(other)[0])),
+                )
+                if found is not None:
+                    moved.judge(np.atleast_1d(one), np.atleast_1d(found[0]), np.atleast_1d(found[1]))
+                    moved.judge(np.atleast_1d(other), np.atleast_1d(found[0]), np.atleast_1d(found[1]))
+                    tally.judge(np.atleast_1d(one), np.atleast_1d(other), np.atleast_1d(2 * found[1]))
+                    drawn.update({name: rng.normal(size=drawn[name].shape) for name in names})
+                    continue
             values = {**point, **drawn}
             name = str(step.node.name)
             change, error = extrapolate(at_steps := partial(_at_steps, sloping, values, name))
@@ -118,4 +134,3 @@ def _at_steps(kernel: Callable[..., Any], values: Mapping[str, Numbers], name: s
     charge(len(steps))
     found: Numbers = np.reshape(kernel(inputs={**values, name: steps})[0], (len(steps), 1))
     return found
-

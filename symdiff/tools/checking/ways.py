@@ -46,12 +46,16 @@ class Ways:
         # the array moves along the direction
         view = InputPart(w)
         change = view.push((self._step * self._direction).node, 0)
-        moved = move(outputs, view.base, change)
+        self.moves = moved = move(outputs, view.base, change)
+        self.along, self.toward = str(self._step.node.name), str(self._direction.node.name)
+        other, turn = array(fresh("turn", inputs), w.shape), array(fresh("pace", inputs), ())
+        both = (self._step * self._direction + turn * other).node
+        self.bends = move(outputs, view.base, view.push(both, 0))
+        self.paces = self.along, str(turn.node.name)
+        self.turns = self.toward, str(other.node.name)
         arrays, by = list(map(Array, outputs)), Array(w)
         slopes = [derivatives.jvp(f, by, self._direction, disconnected="zero") for f in arrays]
-        pulls = [
-            derivatives.vjp(f, by, seed, disconnected="zero") for f, seed in zip(arrays, self._seeds, strict=True)
-        ]
+        pulls = [derivatives.vjp(f, by, seed, disconnected="zero") for f, seed in zip(arrays, self._seeds, strict=True)]
         self._blocks = [derivatives.jacobian(f, by, disconnected="zero") for f in arrays]
         self._known = known
         self._costs = [cost([a.node for a in group]) for group in (slopes, pulls, self._blocks)]
@@ -88,6 +92,10 @@ class Ways:
         }
         pulled: Numbers = np.sum([np.ravel(part) for part in self._reverse(inputs={**point, **seeds})], axis=0)
         return pulled
+
+    def slope_nodes(self) -> list[Node]:
+        """Return the nodes of the Jacobian's blocks."""
+        return [block.node for block in self._blocks]
 
     def jacobian(self, point: Mapping[str, Numbers]) -> Numbers:
         """Return the Jacobian, (size of the output, size of the variable)."""

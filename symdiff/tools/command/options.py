@@ -168,9 +168,7 @@ def read_shapes(given: Sequence[str]) -> dict[str, GivenShape]:
     return shapes
 
 
-def declare(
-    shapes: Mapping[str, GivenShape], facts: Facts, sizes: bool = True
-) -> dict[str, GivenShape | Declaration]:
+def declare(shapes: Mapping[str, GivenShape], facts: Facts, sizes: bool = True) -> dict[str, GivenShape | Declaration]:
     """Return shapes together with what is declared of inputs; ``--symmetric S`` alone is a matrix of n rows.
 
     Parameters

@@ -150,9 +150,7 @@ def holds_one_sample(kernel: Kernel) -> bool:
     return isinstance(kernel, SparseKernel) and bool(kernel._one_sample) and not kernel.options.is_reduced
 
 
-def drawn_arguments(
-    kernel: Kernel, batch: int, sizes: Mapping[str, int], rng: np.random.Generator
-) -> dict[str, Any]:
+def drawn_arguments(kernel: Kernel, batch: int, sizes: Mapping[str, int], rng: np.random.Generator) -> dict[str, Any]:
     """Return random numbers for the inputs of a kernel, at which it is finite if any way to draw them makes it so."""
     fallback: dict[str, Any] = {}
     for draw in ways_to_draw(rng):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...graph import Node, inputs_of
 from ...printing.from_entries import present
-from ...printing.latex import LatexStyle, laid_out
+from ...printing.latex import LatexStyle
 from ...printing.layout import Layout, Piece, lay_out
 from ...printing.notation import Reader, Readings, Term, names_in, postorder, transpose
 from ...printing.signs import ATOM as SIGN
@@ -110,7 +110,7 @@ def write(node: Node, style: str, spelled: Mapping[str, str], *, derived: bool =
 def _joined(layout: Layout, style: str) -> str:
     if style != "latex":
         return "\n".join([*(f"{name} = {value}" for name, value in layout.definitions), *layout.results])
-    return laid_out(layout)
+    return r", \quad ".join([*layout.results, *(f"{name} = {value}" for name, value in layout.definitions)])
 
 
 # ---------------------------------------------------------------------------- traces and scalar products

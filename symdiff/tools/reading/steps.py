@@ -29,6 +29,12 @@ _LONG = 40
 _FORMULAS = ("f", "y", "F", "phi", "f_0")
 
 
+def _equation(left: str, right: str) -> str:
+    """Return an equation behind the definitions of its right side, a line each."""
+    *definitions, last = right.split("\n")
+    return "\n".join([*definitions, f"{left} = {last}"])
+
+
 class NumberedEquation(NamedTuple):
     """One equation of a derivation.
 
@@ -54,7 +60,7 @@ class NumberedEquation(NamedTuple):
     source: str
 
     def __str__(self) -> str:
-        return f"{self.left} = {self.right}"
+        return _equation(self.left, self.right)
 
 
 class Steps(Sequence[NumberedEquation]):
@@ -130,8 +136,8 @@ class Steps(Sequence[NumberedEquation]):
             formula = f"$\\displaystyle {formula}$" if style == "latex" and formula else formula
             return html.escape(formula).replace("\n", "<br>")
 
-        rows = [("", f"{name} = {value}", "as a name", "", "") for name, value in known]
-        rows += [(f"{s.number}", f"{s.left} = {s.right}", s.rule, s.instance, s.source) for s in steps]
+        rows = [("", _equation(name, value), "as a name", "", "") for name, value in known]
+        rows += [(f"{s.number}", str(s), s.rule, s.instance, s.source) for s in steps]
         body = "".join(
             f'<tr><td>{number}</td><td style="text-align: left">{shown(equation)}</td>'
             f'<td style="text-align: left">{html.escape(rule)}{": " if instance else ""}'
@@ -297,7 +303,7 @@ def _note(step: NumberedEquation) -> str:
 
 def _as_lines(known: Sequence[tuple[str, str]], steps: Sequence[NumberedEquation]) -> str:
     """Return steps as lines of text, the rules behind the equations."""
-    lines = [f"   {name} = {value}" for name, value in known]
+    lines = [f"   {line}" for name, value in known for line in _equation(name, value).split("\n")]
     shown = [f"{step.number}. {step}".split("\n") for step in steps]
     width = max((len(one) for rows in shown for one in rows if len(one) <= _WIDE), default=0)
     for step, rows in zip(steps, shown, strict=True):

@@ -1,0 +1,383 @@
+"""Numbers of a compiled kernel beside those of the formula as it is written, in many digits.
+
+Derivatives are one-sided differences in many digits, in two directions: where both agree the formula is smooth, where
+they differ there is a kink. Nothing of the simplified derivative has a part in them. A difference of the kernel's
+number is explained by the condition of the function whose number it is, the sum of abs(x dF/dx), or is a loss.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import mpmath
+import numpy as np
+
+from ...errors import SymdiffError, UnsupportedError
+from ...graph import BOOL, REAL, Node, dependents, inputs_of, label_sizes, postorder
+from ...graph.reference.interpret import Bindings, evaluate
+from ...graph.scalars.functions import FUNCTIONS
+from ...graph.sizes import value
+from ...ground.budget import spend
+from ...printing import text
+from ...simplify import inline
+from .differences import Numbers
+from .multiprecision import SCALARS, exact_values, limit
+
+__all__ = ["EXPLAINED", "Exact", "Sides", "find_loss"]
+
+#: An error of at most so many roundings of the condition is explained by it.
+EXPLAINED = 64.0
+_UNIT = 2.0**-53
+#: Elementary operations in many digits that a check may take.
+_WORK = 2e5
+#: Operations that a special function counts for.
+_SPECIAL = 100
+#: Digits of the attempts, and their steps as powers of ten.
+_ATTEMPTS = ((160, -40), (320, -60), (900, -90))
+_TINY, _HUGE = 2.3e-308, 1.7976931348623157e308
+_CHEAP = frozenset(("add", "subtract", "multiply", "divide", "negative", "where", "abs", "maximum", "minimum"))
+
+
+class Sides(NamedTuple):
+    """A derivative along a direction, element by element.
+
+    Parameters
+    ----------
+    left, right : ndarray of float
+        One-sided derivatives, nan where there is none.
+    smooth : ndarray of bool
+        Where both are one number.
+    jumps : ndarray of bool
+        Where the value is another than beside the point.
+    """
+
+    left: Numbers
+    right: Numbers
+    smooth: Any
+    jumps: Any
+
+    def nearest(self, got: Numbers) -> Numbers:
+        """Return the derivative, the number that is nearest to the one given between one-sided ones, or nan.
+
+        At the end of a domain there is one side alone; beside an infinite slope of one side no number is right.
+        """
+        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        between = np.where(np.isnan(got), (low + high) / 2, np.clip(got, low, high))
+        kinked = np.where(np.isfinite(self.left) & np.isfinite(self.right), between, np.nan)
+        endless = np.isinf(self.left) & (self.left == self.right)
+        one = np.where(np.isnan(self.left), self.right, np.where(np.isnan(self.right), self.left, kinked))
+        return np.where(self.smooth | endless, self.right, one)
+
+    def endless(self) -> str:
+        """Say on which sides slopes are infinite, "" if on none."""
+        told = [
+            f"{name} ({', '.join(sorted({f'{one:+}' for one in side[np.isinf(side)]}))})"
+            for name, side in (("left", self.left), ("right", self.right))
+            if np.isinf(side).any()
+        ]
+        return " and on the ".join(told)
+
+
+class Exact:
+    """Some formulas at a point, in many digits.
+
+    Parameters
+    ----------
+    point : mapping of str to ndarray
+    inputs : mapping of str to Node
+    sizes : mapping of str to int
+    """
+
+    def __init__(self, point: Mapping[str, Numbers], inputs: Mapping[str, Node], sizes: Bindings) -> None:
+        self.point = dict(point)
+        self.sizes = sizes
+        self.moving = [name for name, node in inputs.items() if node.dtype is REAL]
+        self.left = _WORK
+
+    def affordable(self, moved: Sequence[Node]) -> int:
+        """Return along how many directions derivatives can be compared, with half of the work that is left."""
+        one = 6 * max(1.0, sum(map(self._work, postorder(inline(list(moved))))))
+        return max(int(self.left / 2 / one), int(self.left >= one))
+
+    def evaluate(self, roots: Sequence[Node], more: Mapping[str, Any], digits: int) -> Any:
+        """Return formulas as one flat array."""
+        work = sum(map(self._work, postorder(roots))) * (digits / 160)
+        self.left -= work
+        if self.left < 0:
+            raise UnsupportedError("more work in many digits than a check takes")
+        spend(20 + int(work) // 50)
+        found = exact_values(roots, {**self.point, **more}, self.sizes, digits)
+        return np.concatenate([np.ravel(one) for one in found])
+
+    def _work(self, node: Node) -> float:
+        size = math.prod(value(n, self.sizes) for n in node.shape)
+        if node.op in SCALARS:
+            row = FUNCTIONS.get(node.op)
+            special = row is not None and row.numpy.startswith("special.")
+            return size * (1 if node.op in _CHEAP else _SPECIAL if special else 8)
+        if node.op in ("det", "logdet", "logabsdet", "inv", "solve", "cholesky", "adjugate", "expm", "pinv"):
+            return float(max(size, 1) * 10 * value(node.args[0].shape[-1], self.sizes) ** 2)
+        if node.is_contraction:
+            return 3.0 * len(node.args) * math.prod(value(n, self.sizes) for n in label_sizes(node).values())
+        return float(size + sum(math.prod(value(n, self.sizes) for n in arg.shape) for arg in node.args))
+
+    def values(self, roots: Sequence[Node]) -> Numbers:
+        """Return the exact value; the limit where the formula as written has none."""
+        plain = inline(list(roots))
+
+        def near(t: Any) -> Any:
+            return self.evaluate(plain, self._all_moved(t) if t else {}, 160)
+
+        found = self.evaluate(plain, {}, 160)
+        if not all(map(mpmath.isfinite, found)):
+            found = limit(near)
+        return as_doubles(found)
+
+    def _all_moved(self, t: Any) -> dict[str, Any]:
+        return {name: _moved(self.point[name], t) for name in self.moving}
+
+    def slopes(self, moved: Sequence[Node], along: str, row: Mapping[str, Numbers], scale: float) -> Sides:
+        """Return one-sided derivatives by the input ``along``, at 0, of formulas that move with it."""
+        plain = inline(list(moved))
+        before: Any = None
+        for least, power in _ATTEMPTS:
+            digits = least + 2 * max(0, int(-math.log10(scale)))
+            with mpmath.workdps(digits):
+                h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
+                f = {k: self.evaluate(plain, {**row, along: _one(k * h)}, digits) for k in range(-3, 4)}
+                right = (-5 * f[1] + 8 * f[2] - 3 * f[3]) / (2 * h)
+                left = (5 * f[-1] - 8 * f[-2] + 3 * f[-3]) / (2 * h)
+                largest = np.max([np.abs(f[k]) for k in (-3, -2, -1, 1, 2, 3)], axis=0)
+                noise = largest * (mpmath.mpf(10) ** (20 - digits) / h)
+                jumps = [_is_apart(*ends) for ends in zip(f[0], f[-1], f[1], strict=True)]
+                here = _Attempt(left, right, noise, np.array(jumps, dtype=bool))
+                if before is None and here.agrees:
+                    return here.sides(np.ones(len(left), dtype=bool))
+                if before is not None:
+                    settled, smooth = here.settle(before)
+                    if settled:
+                        return here.sides(smooth)
+                before = here
+        raise UnsupportedError("differences in many digits that do not settle")
+
+    def mixed(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers], scale: float) -> Any:
+        """Return the least and the largest one-sided second derivative along two inputs at 0, equal if smooth.
+
+        Infinite ones are nan.
+        """
+        plain = inline(list(bent))
+        digits, before = 400 + 4 * max(0, int(-math.log10(scale))), None
+        with mpmath.workdps(digits):
+            for power in (-35, -50):
+                h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
+                grid = {}
+                for a, b in itertools.product((-2, -1, 1, 2), repeat=2):
+                    ends = {along[0]: _one(a * h), along[1]: _one(b * h)}
+                    grid[a, b] = self.evaluate(plain, {**row, **ends}, digits)
+                found = [
+                    (grid[2 * s, 2 * t] - grid[s, 2 * t] - grid[2 * s, t] + grid[s, t]) / (s * t * h * h)
+                    for s, t in itertools.product((-1, 1), repeat=2)
+                ]
+                noise = mpmath.mpf(10) ** (20 - digits) * np.max([np.abs(g) for g in grid.values()], axis=0) / (h * h)
+                if before is None:
+                    before = found
+            sides = []
+            for first, last, small in zip(zip(*before, strict=True), zip(*found, strict=True), noise, strict=True):
+                if any(abs(now) > 100 * abs(then) + small for then, now in zip(first, last, strict=True)):
+                    sides.append((math.nan, math.nan))
+                    continue
+                settled = [
+                    mpmath.mpf(0) if abs(now) <= mpmath.mpf(10) ** -5 * abs(then) else now
+                    for then, now in zip(first, last, strict=True)
+                ]
+                sides.append(_hull(settled, small))
+            return np.array(sides).reshape(-1, 2).T
+
+    def mixed_condition(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers]) -> Numbers:
+        """Return the sum of abs(x dF/dx) of a second derivative along two inputs at 0."""
+        plain = inline(list(bent))
+
+        def second(point: Mapping[str, Any]) -> Any:
+            t = mpmath.mpf(10) ** -60
+            found: Any = 0
+            for a, b in itertools.product((1, -1), repeat=2):
+                ends = {along[0]: _one(a * t), along[1]: _one(b * t)}
+                found = found + a * b * self.evaluate(plain, {**row, **point, **ends}, 300)
+            return found / (4 * t * t)
+
+        with mpmath.workdps(300):
+            return self._moving(second)
+
+    def is_smooth(self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator) -> bool:
+        """Tell whether formulas are smooth along a random line through the point, that some inputs move along."""
+        plain = inline(list(roots))
+        rows = {name: rng.normal(size=self.point[name].shape) for name in names}
+
+        def near(t: Any) -> Any:
+            moved = {name: _moved(self.point[name], 0) + _moved(row, 0) * t for name, row in rows.items()}
+            return self.evaluate(plain, {name: _one(array) for name, array in moved.items()}, 160)
+
+        with mpmath.workdps(160):
+            h = mpmath.mpf(10) ** -40
+            f = {k: near(k * h) for k in (-2, -1, 0, 1, 2)}
+            for back, behind, here, ahead, front in zip(*f.values(), strict=True):
+                if not all(map(mpmath.isfinite, (back, behind, here, ahead, front))):
+                    return False
+                slopes = (here - behind) / h, (ahead - here) / h
+                curves = (here - 2 * behind + back) / h**2, (front - 2 * ahead + here) / h**2
+                for one, other in (slopes, curves):
+                    if abs(one - other) > mpmath.mpf(10) ** -15 * (1 + abs(one) + abs(other)):
+                        return False
+        return True
+
+    def condition(self, roots: Sequence[Node], along: str = "", row: Mapping[str, Any] | None = None) -> Numbers:
+        """Return the sum of abs(x dF/dx) over all inputs; F is the derivative by ``along`` at 0, if there is one."""
+        plain = inline(list(roots))
+        digits = 200
+        with mpmath.workdps(digits):
+            t = mpmath.mpf(10) ** -60
+
+            def number(more: Mapping[str, Any]) -> Any:
+                if not along:
+                    return self.evaluate(plain, more, digits)
+                ahead, behind = (
+                    self.evaluate(plain, {**(row or {}), **more, along: _one(s * t)}, digits) for s in (1, -1)
+                )
+                return (ahead - behind) / (2 * t)
+
+            return self._moving(number)
+
+    def _moving(self, number: Callable[[Mapping[str, Any]], Any]) -> Numbers:
+        h, total = mpmath.mpf(10) ** -30, np.zeros(1)
+        for name in self.moving:
+            array = np.asarray(self.point[name], dtype=float)
+            for place in map(tuple, np.argwhere(array)):
+                ends = []
+                for sign in (1, -1):
+                    moved = _moved(array, 0)
+                    moved[place] = moved[place] * (1 + sign * h)
+                    ends.append(number({name: moved}))
+                total = total + np.abs((ends[0] - ends[1]) / (2 * h))
+        return np.nan_to_num(as_doubles(total), nan=0.0, posinf=0.0)
+
+
+class _Attempt:
+    def __init__(self, left: Any, right: Any, noise: Any, jumps: Any) -> None:
+        def without(x: Any) -> Any:
+            return np.array([mpmath.mpf(0) if abs(one) <= small else one for one, small in zip(x, noise, strict=True)])
+
+        self.left, self.right = without(left), without(right)
+        self.jumps = jumps
+        self.gap = np.abs(self.right - self.left)
+        self.size = np.abs(self.right) + np.abs(self.left)
+
+    @property
+    def agrees(self) -> bool:
+        small = mpmath.mpf(10) ** -20
+        return all(gap <= small * size for gap, size in zip(self.gap, self.size, strict=True))
+
+    def settle(self, before: _Attempt) -> tuple[bool, Any]:
+        """Tell whether each element is known, and where both sides are one number."""
+        smooth, settled = [], True
+        for k in range(len(self.gap)):
+            gap, size = self.gap[k], self.size[k]
+            one = gap <= mpmath.mpf(10) ** -20 * size or gap <= before.gap[k] * mpmath.mpf(10) ** -5
+            smooth.append(bool(one))
+            if one and max(abs(self.left[k]), abs(self.right[k])) <= mpmath.mpf(10) ** -5 * before.size[k]:
+                self.left[k] = self.right[k] = mpmath.mpf(0)  # what is left are the differences' own errors
+            for side, old in ((self.left, before.left), (self.right, before.right)):
+                now, then = side[k], old[k]
+                same = abs(now - then) <= mpmath.mpf(10) ** -8 * abs(now)
+                endless = mpmath.isfinite(now) and abs(now) > 1000 * abs(then) > 0
+                vanishes = abs(now) <= mpmath.mpf(10) ** -5 * abs(then)
+                settled = settled and bool(one or same or endless or vanishes or not mpmath.isfinite(now))
+                if not one and (endless or vanishes):
+                    side[k] = now * mpmath.inf if endless else mpmath.mpf(0)
+        return settled, np.array(smooth, dtype=bool)
+
+    def sides(self, smooth: Any) -> Sides:
+        return Sides(as_doubles(self.left), as_doubles(self.right), smooth, self.jumps)
+
+
+def _is_apart(here: Any, *beside: Any) -> bool:
+    """Tell whether a value is another than those beside it."""
+    small = mpmath.mpf(10) ** -8
+    return bool(
+        all(map(mpmath.isfinite, (here, *beside)))
+        and any(abs(here - one) > small * max(abs(here), abs(one)) for one in beside)
+        and abs(here - beside[0]) + abs(here - beside[1]) > mpmath.mpf(10) ** -15
+    )
+
+
+def _hull(parts: Sequence[Any], noise: Any) -> tuple[float, float]:
+    """Return the least and the largest of one-sided numbers, one number twice where they agree."""
+    if not all(map(mpmath.isfinite, parts)):
+        return math.nan, math.nan
+    if max(parts) - min(parts) <= mpmath.mpf(10) ** -12 * sum(map(abs, parts)) + noise:
+        middle = sum(parts) / len(parts)
+        return (0.0 if abs(middle) <= noise else float(middle),) * 2
+    return float(min(parts)), float(max(parts))
+
+
+def _one(number: Any) -> Any:
+    return np.asarray(number, dtype=object)
+
+
+def _moved(array: Any, t: Any) -> Any:
+    array = np.asarray(array, dtype=float)
+    found = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(*array.shape):
+        found[place] = mpmath.mpf(float(array[place])) + t
+    return found
+
+
+def as_doubles(array: Any) -> Numbers:
+    """Return mpmath's numbers as doubles."""
+    return np.array([float(one) for one in np.ravel(array)], dtype=float)
+
+
+def allowed(got: Numbers, wanted: Numbers, digits: float, condition: Callable[[], Numbers]) -> tuple[Numbers, bool]:
+    """Return the error that each number may have, and whether the condition was needed for it."""
+    with np.errstate(all="ignore"):
+        free = 10.0**-digits * np.abs(wanted) + _TINY
+        bad = (np.abs(got - wanted) > free) & ~(got == wanted)
+        if not bad.any():
+            return free, False
+        return np.maximum(free, EXPLAINED * _UNIT * (condition() + np.abs(wanted))), True
+
+
+def correct_digits(got: Numbers, wanted: Numbers) -> float:
+    """Return how many digits of all numbers are correct."""
+    with np.errstate(all="ignore"):
+        error = np.abs(got - wanted)
+        known = np.isfinite(wanted)
+        relative = np.where(error <= _TINY, 0.0, error / np.abs(wanted))
+        worst = float(np.max(np.where(np.isnan(relative), np.inf, relative), initial=0.0, where=known))
+    return max(0.0, min(16.0, -math.log10(worst))) if worst > 0 else 16.0
+
+
+def find_loss(roots: Sequence[Node], point: Mapping[str, Any], sizes: Bindings) -> str:
+    """Name the operation of formulas whose digits are lost, though those of its arguments are not."""
+    order = [n for n in postorder(inline(list(roots))) if n.dtype is not BOOL and n.args]
+    order = [node for node in order if node in dependents(order, set(inputs_of(order)))]
+    every = list(dict.fromkeys([*order, *(arg for node in order for arg in node.args)]))
+    try:
+        got = dict(zip(every, evaluate(every, point, inputs_of(roots)), strict=True))
+        wanted = dict(zip(every, exact_values(every, point, sizes, 160), strict=True))
+    except SymdiffError:
+        return ""
+
+    def error(node: Node) -> float:
+        if node.dtype is BOOL:
+            return 0.0
+        return math.pow(10.0, -correct_digits(np.ravel(got[node]).astype(float), as_doubles(wanted[node])))
+
+    for node in order:
+        own = error(node)
+        if own > 1e-11 and all(error(arg) < 1e-2 * own for arg in node.args):
+            shown = text(node).rpartition("\n")[2]
+            return shown if len(shown) <= 60 else shown[:57] + "..."
+    return ""
