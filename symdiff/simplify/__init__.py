@@ -10,7 +10,7 @@ Invariants
     * Rules of the kind *stability* run before differentiation too, since a derivative inherits its formula's form.
 Files
     rewriter    the table of rules, and the bottom-up pass
-    ranges      whether a rewrite keeps the range of numbers
+    kept_range  whether a rewrite keeps the range of numbers
     algebra     numbers, signs, like terms, common factors
     branches    choices whose branches are numbers, sums of choices
     arrays      contractions, slices, inverses, paddings
