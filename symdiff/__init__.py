@@ -196,6 +196,7 @@ _HOOKS = {
     "fourier": ".complexes.fourier",
     "page": ".tools.reading.page",
     "stats": ".stats.calls",
+    "sympy": ".frontend.sympy",
     "text": ".frontend.text.parse",
     "xp": ".xp",
     **{library: f".integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},

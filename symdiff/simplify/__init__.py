@@ -10,7 +10,7 @@ Invariants
     * Rules of the kind *stability* run before differentiation too, since a derivative inherits its formula's form.
 Files
     rewriter    the table of rules, and the bottom-up pass
-    number_range  whether a rewrite keeps the range of numbers
+    kept_range  whether a rewrite keeps the range of numbers
     algebra     numbers, signs, like terms, common factors
     equations   rules that are equations in formula text: read, matched and written
     pages       these, by subject

@@ -22,7 +22,7 @@ from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import Shape
 from ..ground.budget import spend
 from ..ground.gc_pause import paused
-from .number_range import PRODUCTS, keeps_range
+from .kept_range import PRODUCTS, keeps_range
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 
@@ -288,7 +288,7 @@ class _Rules:
     level : int
         What is noted of a node that none of the rules fits; 0 where nothing is.
     ranged : bool
-        Whether what is made keeps the range of numbers, see :mod:`symdiff.simplify.number_range`.
+        Whether what is made keeps the range of numbers, see :mod:`symdiff.simplify.kept_range`.
     """
 
     def __init__(self, rows: Sequence[Rule], level: int, ranged: bool = True) -> None:

@@ -15,6 +15,7 @@ Files
     forms             what SymPy has no class for: definitions and a result, adjugates, operations by their text
     inputs            SymPy's symbols and functions of time as inputs
     functions         SymPy's scalar functions
+    own_functions     functions of the table that SymPy lacks, as classes of SymPy made from their rows
     read_scalars      the machinery of reading, and scalar classes
     read_matrices     matrix and array expressions
     read_indices      sums over ranges, entries, arrays by their entries

@@ -26,6 +26,7 @@ from ...ground.limits import LIMITS
 from ...printing.notation import spelled
 from . import functions
 from .inputs import Inputs, Scope, SymbolicIndex
+from .own_functions import OwnFunction
 
 Request: TypeAlias = tuple[Any, Scope]
 Steps: TypeAlias = Generator[Request, Node, Node]
@@ -327,6 +328,14 @@ def _function(name: str, build: Callable[..., Node]) -> Reader:
         return run.checked(expr, build(*nodes), nodes)
 
     return read
+
+
+@reads(OwnFunction)
+def _own(run: Reading, expr: Any, scope: Scope) -> Steps:
+    nodes = yield from _scalars(expr, scope)
+    if expr.row.orders and not nodes[0].is_constant:
+        raise UnsupportedError(f"the order of {expr.row.name} is a formula; expected a whole number")
+    return run.checked(expr, apply(expr.row.name, *nodes), nodes)
 
 
 READERS.update({cls: _function(cls.__name__, build) for cls, build in functions.SCALAR_FUNCTIONS.items()})

@@ -19,9 +19,11 @@ from sympy.core.function import Application
 from sympy.core.sorting import ordered
 from sympy.functions.elementary.piecewise import ExprCondPair
 
+from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Dim, Size
 from ...ground.budget import spend
 from ...printing.notation import spelled
+from .own_functions import own_function
 
 HALF = sp.Rational(1, 2)
 #: More terms than this are not sorted; SymPy would take too long to compare them.
@@ -225,85 +227,34 @@ def _cbrt(x: Any) -> Any:
     return mul(sp.sign(x, evaluate=False), power(sp.Abs(x, evaluate=False), sp.Rational(1, 3)))
 
 
-def _over_gamma(cls: Any) -> Callable[..., Any]:
-    """Return an incomplete Gamma function over the whole one."""
-    return lambda a, x: mul(cls(a, x, evaluate=False), inverse(sp.gamma(a, evaluate=False)))
-
-
 def _of_order(cls: Any, order: int) -> Callable[..., Any]:
     return lambda x: cls(sp.Integer(order), x, evaluate=False)
 
 
-def _falling_bessel(cls: Any, order: int, size: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Return a modified Bessel function times exp(-x), or exp(x), of what ``size`` makes of x."""
-    return lambda x: mul(exp(size(x)), cls(sp.Integer(order), x, evaluate=False))
-
-
-def _minus_size(x: Any) -> Any:
-    return negative(sp.Abs(x, evaluate=False))
-
-
-def _normal(x: Any) -> Any:
-    return mul(HALF, sp.erfc(negative(mul(x, power(sp.Integer(2), -HALF))), evaluate=False))
-
-
-def _unless_zero(x: Any, value: Any) -> Any:
-    """Return a product with x that is 0 where x is."""
-    return piecewise((sp.S.Zero, sp.Eq(x, 0, evaluate=False)), (value, True))
-
-
-def _entropy(x: Any) -> Any:
-    return _unless_zero(x, negative(mul(x, log(x))))
-
-
-def _relative_entropy(x: Any, y: Any) -> Any:
-    return _unless_zero(x, mul(x, log(mul(x, inverse(y)))))
-
-
-#: Special functions that have a name in SymPy, or are one times an elementary function.
+#: Special functions that have a name in SymPy.
 _SPECIAL: dict[str, Callable[..., Any]] = {
     **{"jv": _f(sp.besselj), "yv": _f(sp.bessely), "iv": _f(sp.besseli), "kv": _f(sp.besselk)},
     **{f"{letter}{n}": _of_order(cls, n) for n in (0, 1) for letter, cls in (("j", sp.besselj), ("y", sp.bessely))},
     **{f"{letter}{n}": _of_order(cls, n) for n in (0, 1) for letter, cls in (("i", sp.besseli), ("k", sp.besselk))},
-    **{f"i{n}e": _falling_bessel(sp.besseli, n, _minus_size) for n in (0, 1)},
-    **{f"k{n}e": _falling_bessel(sp.besselk, n, lambda x: x) for n in (0, 1)},
-    "kve": lambda n, x: mul(exp(x), sp.besselk(n, x, evaluate=False)),
     "erfinv": _f(sp.erfinv),
-    # SymPy computes no digits of erfcinv beyond 1
-    "erfcinv": lambda x: sp.erfinv(add([sp.S.One, negative(x)]), evaluate=False),
-    "erfcx": lambda x: mul(exp(power(x, sp.Integer(2))), sp.erfc(x, evaluate=False)),
-    "ndtr": _normal,
-    "log_ndtr": lambda x: log(_normal(x)),
-    "ndtri": lambda p: mul(power(sp.Integer(2), HALF), sp.erfinv(add([mul(sp.Integer(2), p), -1]), evaluate=False)),
-    "betaln": lambda x, y: log(sp.Abs(sp.beta(x, y, evaluate=False), evaluate=False)),
-    "gammainc": _over_gamma(sp.lowergamma),
-    "gammaincc": _over_gamma(sp.uppergamma),
     "betainc": lambda a, b, x: sp.Function.__new__(sp.betainc_regularized, a, b, sp.S.Zero, x, evaluate=False),
     "zeta": _f(sp.zeta),
     "exp1": lambda x: sp.expint(sp.S.One, x, evaluate=False),
     "expn": _f(sp.expint),
     "expi": _f(sp.Ei),
     "spence": lambda x: sp.polylog(sp.Integer(2), add([sp.S.One, negative(x)]), evaluate=False),
-    "logit": lambda p: log(mul(p, inverse(add([sp.S.One, negative(p)])))),
-    "xlog1py": lambda x, y: _unless_zero(x, mul(x, log(add([sp.S.One, y])))),
-    "entr": _entropy,
-    "rel_entr": _relative_entropy,
-    "kl_div": lambda x, y: add([_relative_entropy(x, y), negative(x), y]),
-    "soft_sign": lambda x: mul(x, inverse(add([sp.S.One, sp.Abs(x, evaluate=False)]))),
 }
 
-#: What SymPy calls, or composes, each function of the table.
+#: What SymPy calls each function of the table, or composes it of without losing range or digits.
 SCALARS: dict[str, Callable[..., Any]] = {
     "negative": negative,
     "sqrt": lambda x: power(x, HALF),
     "cbrt": _cbrt,
     "exp": exp,
     "exp2": lambda x: power(sp.Integer(2), x),
-    "expm1": lambda x: add([exp(x), sp.S.NegativeOne]),
     "log": log,
     "log2": lambda x: mul(log(x), inverse(sp.log(2))),
     "log10": lambda x: mul(log(x), inverse(sp.log(10))),
-    "log1p": lambda x: log(add([sp.S.One, x])),
     "sin": _f(sp.sin),
     "cos": _f(sp.cos),
     "tan": _f(sp.tan),
@@ -311,7 +262,6 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "arccos": _f(sp.acos),
     "arctan": _f(sp.atan),
     "arctan2": _f(sp.atan2),
-    "hypot": lambda x, y: power(add([power(x, sp.Integer(2)), power(y, sp.Integer(2))]), HALF),
     "sinh": _f(sp.sinh),
     "cosh": _f(sp.cosh),
     "tanh": _f(sp.tanh),
@@ -332,13 +282,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     **{"ellipk": _f(sp.elliptic_k), "ellipe": _f(sp.elliptic_e), "si": _f(sp.Si), "ci": _f(sp.Ci)},
     **{"fresnels": _f(sp.fresnels), "fresnelc": _f(sp.fresnelc), "lambertw": _f(sp.LambertW)},
     **{name: _f(getattr(sp, name)) for name in ("airyai", "airyaiprime", "airybi", "airybiprime")},
-    "ellipkm1": lambda p: sp.elliptic_k(add([sp.S.One, negative(p)]), evaluate=False),
     "lambertwm1": lambda x: sp.LambertW(x, sp.S.NegativeOne, evaluate=False),
-    "sigmoid": lambda x: inverse(add([sp.S.One, exp(negative(x))])),
-    "log_sigmoid": lambda x: negative(log(add([sp.S.One, exp(negative(x))]))),
-    "softplus": lambda x: log(add([sp.S.One, exp(x)])),
-    "logaddexp": lambda x, y: log(add([exp(x), exp(y)])),
-    "xlogy": lambda x, y: piecewise((sp.S.Zero, sp.Eq(x, 0, evaluate=False)), (mul(x, log(y)), True)),
     "sinc": lambda x: sp.sinc(mul(sp.pi, x), evaluate=False),
     "abs": _f(sp.Abs),
     "sign": _f(sp.sign),
@@ -356,4 +300,11 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "not_equal": _relation(sp.Unequality),
     "logical_xor": just_one,
     **_SPECIAL,
+}
+#: Of these another part of the writing takes care, or people write them by other functions.
+_OTHERS = ("power", "where", "to_real", "logical_and", "logical_or", "logical_not")
+SCALARS |= {
+    name: _f(own_function(name))
+    for name, row in FUNCTIONS.items()
+    if not (name in SCALARS or name in _OTHERS or row.infix or row.written)
 }

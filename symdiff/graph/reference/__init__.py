@@ -11,6 +11,7 @@ Files
     scipy_special   SciPy's functions, imported with the first use
     along           running products and extrema
     eigen           eigenvalues and eigenvectors of symmetric matrices
+    many_digits     functions of the table in many digits, by mpmath
     numeric         functions that NumPy lacks or defines otherwise
     positions       elements taken at positions that a call brings, and added up at them, for whole arrays
     interpret       the meaning of each operation, and the walk over a graph
