@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -83,6 +84,32 @@ def test_float32_far_out(text: str, order: int, points: tuple[float, ...], backe
     found = np.asarray(kernel(given))
     condition = 1.0 + (np.abs(given) if text.startswith("exprel") else 8.0)
     np.testing.assert_array_less(np.abs(found / right - 1)[kept], (4 * condition * 2.0**-23 + 0 * right)[kept])
+
+
+#: exp(x) less the terms of its series over a power, and that power.
+QUOTIENTS = {"(exp(x) - 1)/x": 1, "(exp(x) - 1 - x)/x**2": 2, "(exp(x) - 1 - x - x**2/2)/x**3": 3}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", QUOTIENTS)
+def test_quotients_up_to_where_they_overflow(text: str, backend: Any) -> None:
+    """exp(x) has no number where the quotient by a power of x still has."""
+    read, power = read_formula(text, {"x": ()}), QUOTIENTS[text]
+    orders = [sd.derivative(read.value, read.inputs["x"], n) if n else read.value for n in (0, 1, 2, 3)]
+    kernel = sd.compile(orders, [read.inputs["x"]], backend=backend)
+    drawn = np.random.default_rng(power).uniform(size=40)
+    for kind, low, high in ((float, 709.0, 715.0), (np.float32, 78.0, 92.0)):
+        points = (low + (high - low) * drawn).astype(kind)
+        with mpmath.workdps(40):
+            terms = [
+                # the terms of the series are nothing beside exp(x): derivatives of exp(x) / x**power
+                [mpmath.exp(x) * sum(mpmath.binomial(n, k) * mpmath.rf(power, k) * (-1) ** k / x ** (power + k)
+                                     for k in range(n + 1)) for x in map(mpmath.mpf, map(float, points))]
+                for n in (0, 1, 2, 3)
+            ]  # fmt: skip
+            assert all(value < np.finfo(kind).max for row in terms for value in row)
+            right = np.array([[float(value) for value in row] for row in terms])
+        np.testing.assert_allclose(np.asarray(kernel(points), float), right, rtol=float(4 * high * np.finfo(kind).eps))
 
 
 EMPTY = [

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
+from symdiff.frontend.formula import read_formula
 
 #: Parts of an array, of its rows or of all: as many as there are, or as the formula says.
 PARTS: dict[str, Any] = {
@@ -164,3 +165,44 @@ def test_a_place_that_is_a_part_of_small_arrays_only(backend: str) -> None:
         taken, slope = kernel(numbers)
         np.testing.assert_array_equal(taken, np.flip(np.diag(numbers)[1:][:, :-1][2], 0)[:3])
         np.testing.assert_array_equal(slope, np.where((np.arange(n) == 3) & (n < 8), 2 * numbers, 0.0))
+
+
+#: Functions that NumPy has a value of for no elements, along the axes of a matrix and all of them.
+OF_FEW = {
+    "any({x}, axis={axis})": lambda x, axis: np.any(x, axis=axis),
+    "all({x}, axis={axis})": lambda x, axis: np.all(x, axis=axis),
+    "any({x} > 0.5, axis={axis})": lambda x, axis: np.any(x > 0.5, axis=axis),
+    "all({x} > 0.5, axis={axis})": lambda x, axis: np.all(x > 0.5, axis=axis),
+    "max({x}, axis={axis}, initial=0.3)": lambda x, axis: np.max(x, axis=axis, initial=0.3),
+    "min({x}, axis={axis}, initial=0.3)": lambda x, axis: np.min(x, axis=axis, initial=0.3),
+    "nanmax({x}, axis={axis}, initial=0.3)": lambda x, axis: np.nanmax(x, axis=axis, initial=0.3),
+    "allclose({x}, {x} + 0.0) + 0*sum({x}, axis={axis})": lambda x, axis: 1.0 + 0.0 * np.sum(x, axis=axis),
+    "array_equal({x}, 2.0*{x}) + 0*sum({x}, axis={axis})": lambda x, axis: (x.size == 0) + 0.0 * np.sum(x, axis=axis),
+    "count_nonzero({x}, axis={axis})": lambda x, axis: np.count_nonzero(x, axis=axis),
+    "prod({x}, axis={axis})": lambda x, axis: np.prod(x, axis=axis),
+    "norm({x}*{x}, axis={axis})": lambda x, axis: np.sqrt(np.sum(x**4, axis=axis)),
+}
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numpy", "native"])
+@pytest.mark.parametrize("text", OF_FEW)
+def test_few_elements_have_numpys_value_and_a_slope(text: str, backend: Any) -> None:
+    for axis in (0, 1, None) if backend != "native" else (0,):
+        written = text.format(x="A", axis=axis).replace(", axis=None", "")
+        for rows, columns in (("m", "n"), (0, "n")) if backend != "native" else (("m", "n"),):
+            kernel = sd.compile(written, ["A"], shapes={"A": (rows, columns)}, backend=backend)
+            slope = sd.compile(slope_of(written, rows, columns), backend=backend)
+            for m in (0, 1, 2) if rows == "m" else (0,):
+                for n in (0, 1, 2):
+                    numbers = np.random.default_rng(m + 10 * n).uniform(-0.9, 0.9, (m, n))
+                    right = OF_FEW[text](numbers, axis)
+                    found = np.asarray(kernel(numbers))
+                    assert found.shape == np.shape(right)
+                    np.testing.assert_allclose(found, right, rtol=1e-12)
+                    assert np.all(np.isfinite(slope(numbers)))
+
+
+def slope_of(text: str, rows: int | str, columns: int | str) -> Any:
+    """Return the gradient of the sum of squares of a formula."""
+    read = read_formula(text, {"A": (rows, columns)})
+    return sd.gradient(((1.0 * read.value) ** 2).sum(), read.inputs["A"], disconnected="zero")

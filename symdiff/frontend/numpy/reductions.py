@@ -91,16 +91,17 @@ def weighed_logsumexp(x: Node, axis: Axis = None, b: Node | None = None, keepdim
 
 def any(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Tell whether a condition holds anywhere over axes."""
-    if 0 in [x.shape[a] for a in axes_of(x, axis)]:
-        return compare("not_equal", sum(x, axis, keepdims), 0.0)
-    return compare("not_equal", max(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+    # by a count, which an axis without elements has, rather than by a maximum
+    return compare("greater", sum(_nonzero(x), axis, keepdims), 0.0)
 
 
 def all(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Tell whether a condition holds everywhere over axes."""
-    if 0 in [x.shape[a] for a in axes_of(x, axis)]:
-        return compare("equal", sum(x, axis, keepdims), 0.0)
-    return compare("not_equal", min(x if x.dtype is BOOL else compare("not_equal", x, 0.0), axis, keepdims), 0.0)
+    return compare("equal", sum(apply("logical_not", _nonzero(x)), axis, keepdims), 0.0)
+
+
+def _nonzero(x: Node) -> Node:
+    return x if x.dtype is BOOL else compare("not_equal", x, 0.0)
 
 
 def ptp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:

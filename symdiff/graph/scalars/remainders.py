@@ -32,6 +32,10 @@ _PARITY = {
 }
 
 
+#: From here on exp(x) is a square, in float32 too, which has no number for exp(89).
+_LARGE = 80.0
+
+
 class Remainder(NamedTuple):
     """``g(x) / x**order``, with g a function less the terms of its Taylor series below ``order``.
 
@@ -138,11 +142,25 @@ class Remainder(NamedTuple):
         return scalar("where", close, self.near(n, x), self._far(n, x))
 
     def _far(self, n: int, x: Node) -> Node:
-        if self.function == "exp" and self.order == 1 and n == 0:
-            # exp(x) - 1 = h (h + 2) with h = exp(x / 2) - 1, which overflows later than the quotient
-            h = scalar("expm1", 0.5 * x)
-            return h / x * (h + 2.0)
-        return self.written(n, x)
+        if self.function != "exp":
+            return self.written(n, x)
+        # exp(x) is e * e beyond _LARGE, for e = exp(x / 2): the quotient has numbers where exp(x) has none. The terms
+        # of the series have no digits beside exp(x) there, but would have some beside e
+        large = elementwise("less", (constant(_LARGE), x), BOOL)
+        s = scalar("where", large, 0.5 * x, x)
+        e, other = scalar("exp", s), scalar("where", large, constant(0.0), x)
+        one = scalar("where", large, constant(0.0), constant(1.0))
+        total: Node | None = None
+        for k in range(n + 1):
+            g = e
+            if self.order == 1 and k == n:
+                g = scalar("expm1", s)
+            for i in range(self.order - n + k if self.order > 1 else 0):
+                g = g - (one if i == 0 else _times(1.0 / math.factorial(i), whole_power(other, i)))
+            c = math.comb(n, k) * math.perm(self.order + k - 1, k) * (-1) ** k
+            total = _append(total, float(c), g, x, self.order + k)
+        assert total is not None
+        return total * scalar("where", large, g, constant(1.0))  # g is e there
 
     def expansion_by_square(self, n: int, s: Node) -> Node:
         """Return the derivative of order ``n`` by s = x**2 as it is computed."""

@@ -6,6 +6,7 @@ What is left out is replaced before anything is computed of it, so it may be nan
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from ....errors import ArgumentError, DtypeError, ShapeError
 from ....graph import BOOL, Node, broadcast_to, constant
@@ -13,6 +14,7 @@ from ....graph.scalars.functions import apply, to_real
 from ....graph.sizes import show
 from .. import operations, reductions
 from ..shaping import Axis, axes_of
+from .padding import pad
 
 __all__ = ["all", "any", "mask_of", "max", "mean", "min", "prod", "std", "sum", "var"]
 
@@ -41,7 +43,7 @@ def _sums(op: str, join: str, neutral: float) -> Callable[..., Node]:
     return call
 
 
-def _extremes(op: str, join: str) -> Callable[..., Node]:
+def _extremes(op: str, join: str, neutral: float) -> Callable[..., Node]:
     def call(
         x: Node, axis: Axis = None, keepdims: bool = False, initial: Node | None = None, where: Node | None = None
     ) -> Node:
@@ -51,6 +53,10 @@ def _extremes(op: str, join: str) -> Callable[..., Node]:
             x = _left(to_real(x), mask_of(op, x, where), _beginning(op, initial))
         if not x.ndim and isinstance(axis, int):
             raise ShapeError(f"{op} of a number along axis {axis}; of a number and {axis}, write {join}(x, {axis})")
+        if initial is not None:  # an axis that may have no elements gets one that counts for nothing
+            maybe = [not (isinstance(n, int) and n) and a in axes_of(x, axis) for a, n in enumerate(x.shape)]
+            if True in maybe:
+                x = pad(to_real(x), [(0, int(one)) for one in maybe], constant_values=neutral)
         result: Node = getattr(reductions, op)(x, axis, keepdims)
         return result if initial is None else apply(join, result, _beginning(op, initial))
 
@@ -76,7 +82,7 @@ def _conditions(op: str, neutral: bool) -> Callable[..., Node]:
 
 
 sum, prod = _sums("sum", "add", 0.0), _sums("prod", "multiply", 1.0)
-max, min = _extremes("max", "maximum"), _extremes("min", "minimum")
+max, min = _extremes("max", "maximum", -inf), _extremes("min", "minimum", inf)
 any, all = _conditions("any", False), _conditions("all", True)
 
 
