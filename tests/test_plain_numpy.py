@@ -17,7 +17,7 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("sum(exp(x) * y)", "x", {"x": (4,), "y": ()}),
     ("sum((X @ w - y)**2)", "w", {"X": (5, 3), "w": (3,), "y": (5,)}),
     ("b @ solve(A, b)", "b", {"A": (3, 3), "b": (3,)}),
-    ("log(softmax(x))[0]", "x", {"x": (4,)}),
+    ("sum(erf(x) * log(1 + exp(x)))", "x", {"x": (4,)}),
     ("sum(tanh(outer(x, y)))", "y", {"x": (3,), "y": (2,)}),
     ("sin(x) * y", "x", {"x": (), "y": ()}),
 ]
@@ -32,9 +32,7 @@ def test_numbers_are_those_of_the_kernel(formula: str, by: str, shapes: dict[str
               if len(shape) == 2 else rng.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}  # fmt: skip
     sample = {name: sample[name] for name in read.inputs}
     plain = plain_numpy(result, sample)
-    if plain is None:
-        assert "softmax" in formula  # a row of a function that NumPy lacks
-        return
+    assert plain is not None
     kernel = sd.compile(result, [*read.inputs.values()])
     batch = [np.stack([one, 1.1 * one, 1.2 * one]) for one in sample.values()]
     for arrays in ([*sample.values()], batch):
@@ -42,5 +40,5 @@ def test_numbers_are_those_of_the_kernel(formula: str, by: str, shapes: dict[str
 
 
 def test_an_operation_that_numpy_lacks_has_no_baseline() -> None:
-    read = read_formula("erf(x)", {"x": ()})
-    assert plain_numpy({"f": read.value}, {"x": np.array(0.5)}) is None
+    read = read_formula("adjugate(A)", {"A": (3, 3)})
+    assert plain_numpy({"f": read.value}, {"A": np.eye(3)}) is None

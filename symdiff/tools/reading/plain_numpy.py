@@ -9,8 +9,9 @@ import numpy as np
 
 from ...frontend.array import Array
 from ...graph import BOOL, INT, Node, inputs_of, label_sizes, postorder
-from ...graph.reference.interpret import evaluate, find_function
+from ...graph.reference.interpret import bind_sizes, evaluate, find_function
 from ...graph.scalars.functions import FUNCTIONS
+from ...graph.sizes import value
 from ...simplify import inline
 
 __all__ = ["plain_numpy"]
@@ -25,6 +26,12 @@ _MATRICES: dict[str, _Function] = {
     "cholesky": np.linalg.cholesky,
     "pinv": np.linalg.pinv,
     "eigvalsh": np.linalg.eigvalsh,
+}
+#: Functions that NumPy has no name for, as they are written with it.
+_WRITTEN: dict[str, _Function] = {
+    "sech": lambda x: 1 / np.cosh(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(0, x),
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -85,9 +92,9 @@ def plain_numpy(results: Mapping[str, Array], sample: Mapping[str, Any]) -> _Fun
 def _call(node: Node, sample: Mapping[str, Any], roots: Sequence[Node]) -> _Function | None:
     row = FUNCTIONS.get(node.op)
     if row is not None:
-        if not row.numpy.startswith("np."):
+        function = _scalar(row.numpy)
+        if function is None:
             return None
-        function = find_function(row.numpy)
         lower = {k: node.ndim - arg.ndim for k, arg in enumerate(node.args) if 0 < arg.ndim < node.ndim or not arg.ndim}
         if not node.ndim or not any(lower.values()):
             return function
@@ -99,9 +106,12 @@ def _call(node: Node, sample: Mapping[str, Any], roots: Sequence[Node]) -> _Func
         return spread
     if node.op in _MATRICES:
         return _MATRICES[node.op]
+    if node.op == "reshape":
+        known = inputs_of(roots)
+        sizes = bind_sizes(known, [np.shape(sample[str(one.name)]) for one in known])
+        shape, rank = tuple(value(size, sizes) for size in node.shape), node.args[0].ndim
+        return lambda a: a.reshape((*a.shape[: a.ndim - rank], *shape))
     if node.op == "solve":
-        if node.args[1].ndim == 1:
-            return lambda a, b: np.linalg.solve(a, b[..., None])[..., 0]
         return np.linalg.solve
     if node.op in ("max", "min"):
         axes = tuple(axis - node.args[0].ndim for axis in node.payload.axes)
@@ -112,6 +122,17 @@ def _call(node: Node, sample: Mapping[str, Any], roots: Sequence[Node]) -> _Func
         if not repeated:
             return _product([tuple(each) for each in labels], tuple(out))
     return None
+
+
+def _scalar(spelling: str) -> _Function | None:
+    """Return NumPy's or SciPy's own function of numbers."""
+    scope, _, name = spelling.rpartition(".")
+    if scope == "special":
+        from scipy import special
+
+        found: _Function | None = getattr(special, name, None)
+        return found
+    return find_function(spelling) if scope == "np" else _WRITTEN.get(name)
 
 
 def _raised(a: Any, rank: int, wanted: int) -> Any:
