@@ -351,7 +351,7 @@ assert simplify([twice]) == [{}]
 
 def test_simplification_is_one_function(copy: Path) -> None:
     check(copy, SIGN_OF_SIGN.format("twice"))
-    follow(copy, steps("A simplification: one function"))
+    follow(copy, steps("An equation: one line"))
     check(copy, SIGN_OF_SIGN.format("once"))
 
 
