@@ -337,3 +337,25 @@ def test_cholesky_reads_what_its_derivative_says() -> None:
     h = 1e-6
     want = (linalg.cholesky(spd + h * e, lower=True) - linalg.cholesky(spd - h * e, lower=True)) / (2 * h)
     np.testing.assert_allclose(got, want, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_high_powers_of_norms_are_smooth_at_zero(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = [2.5, 3, 4, 5, 6, 7, 49][rng.integers(7)]
+    q = p * [1, 1.5, 2, 1.25][rng.integers(4)]
+    weights, scale, other = rng.uniform(0.5, 2.0, 3), rng.uniform(-2, 2), rng.normal(size=3)
+    x = sd.vector("x", 3)
+    f = scale * sd.norm(weights * x, p) ** q + sd.sum(other * x)
+    gradient = sd.compile(sd.gradient(f, x))
+    np.testing.assert_allclose(gradient(np.zeros(3)), other, rtol=1e-14)
+    point = rng.normal(size=3)
+    size = np.abs(weights * point)
+    slope = scale * q * np.sum(size**p) ** (q / p - 1) * size ** (p - 1) * np.sign(point) * weights
+    np.testing.assert_allclose(gradient(point), slope + other, rtol=1e-11)
+
+
+def test_roots_of_what_may_be_negative_keep_their_domain() -> None:
+    x = sd.scalar("x")
+    for f in ((x**3) ** 0.5, x**0.5):
+        assert np.isnan(sd.compile(f**4)(-2.0))
