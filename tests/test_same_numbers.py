@@ -112,6 +112,21 @@ def test_quotients_up_to_where_they_overflow(text: str, backend: Any) -> None:
         np.testing.assert_allclose(np.asarray(kernel(points), float), right, rtol=float(4 * high * np.finfo(kind).eps))
 
 
+@pytest.mark.parametrize("size", [2, 3, 40, "n"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_norms_within_their_range(backend: Any, size: int | str) -> None:
+    """The range that docs/kernels.md names; NumPy's backend goes to the ends of floating point."""
+    rng, kernel = np.random.default_rng(3), sd.compile("norm(x)", x=size, backend=backend)
+    count = 40 if isinstance(size, str) else size
+    ranges = ((-300.0, 306.0), (-30.0, 37.0)) if backend == "numpy" else ((-145.0, 152.0), (-15.0, 18.0))
+    for kind, (low, high) in zip((float, np.float32), ranges, strict=True):
+        for exponent in np.linspace(low, high, 25):
+            with mpmath.workdps(30):
+                x = (rng.uniform(0.1, 1.0, count) * 10.0**exponent).astype(kind)
+                right = float(mpmath.norm([mpmath.mpf(float(each)) for each in x]))
+            assert abs(float(kernel(x)) / right - 1) < 8 * np.finfo(kind).eps
+
+
 EMPTY = [
     "sum(x)", "cos(0.3*sum(logsumexp(x)*x))", "sum(exp(logsumexp(x))*x)", "sum(x/norm(x))", "prod(x)", "norm(x)",
     "x @ x", "sum(log(sum(x))*x)", "sum(x*x/sum(x))", "(x/prod(x - x)) @ x", "sum(softmax(x))",
