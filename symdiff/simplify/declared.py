@@ -9,11 +9,8 @@ sides.
 from __future__ import annotations
 
 import math
-<<<<<<< HEAD
 from collections.abc import Sequence
-=======
 from fractions import Fraction
->>>>>>> range
 
 from ..graph import (
     Node,
@@ -198,24 +195,6 @@ def _positive_over_itself(node: Node) -> Node | None:
     return None
 
 
-<<<<<<< HEAD
-=======
-@rule("power", "(s**a)**b, s positive", "s**(a b)", "stability", inside="power sqrt", below=(DECLARED,))
-def _power_of_positive_power(node: Node) -> Node | None:
-    inside, b = node.args[0], number(node.args[1])
-    a = number(inside.args[1]) if inside.is_power else 0.5 if inside.is_root else None
-    if a is None or b is None or not is_positive(inside.args[0]):
-        return None
-    return make("power", inside.args[0], constant(a * b))
-
-
-@rule("sqrt", "sqrt(s**a), s positive", "s**(a / 2)", "stability", inside="power", below=(DECLARED,))
-def _root_of_positive_power(node: Node) -> Node | None:
-    (inside,) = node.args
-    a = number(inside.args[1]) if inside.is_power else None
-    return make("power", inside.args[0], constant(0.5 * a)) if a is not None and is_positive(inside.args[0]) else None
-
-
 @rule("power", "(s**a)**b, s never below 0, a < 1 <= a b", "s**(a b)", "stability", inside="power sqrt")
 def _power_of_root(node: Node) -> Node | None:
     """Join a root and a power of it: at 0 the root has an infinite slope, and the whole a finite one."""
@@ -230,7 +209,6 @@ def _power_of_root(node: Node) -> Node | None:
     return make("power", inside.args[0], constant(whole))
 
 
->>>>>>> range
 @rule("sign maximum less less_equal equal not_equal",
       "sign(s), max(s, 0), 0 < s, -s < 0, s == 0, s positive", "1, s, true, true, false", below=(DECLARED,))
 def _sign_of_positive(node: Node) -> Node | None:
