@@ -202,6 +202,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1": lambda x: mp.besseli(1, x),
     "k0": lambda x: mp.besselk(0, x),
     "k1": lambda x: mp.besselk(1, x),
+    "yv_near": mp.bessely,
     **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
     **_incomplete(),
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
