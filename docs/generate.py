@@ -99,6 +99,8 @@ These forms are computed as they stand, so a nan or an inf can appear where the 
 computes such a point in 120 digits and names the operation. Second slopes at kinks within loops
 are products of mean slopes there, which is another number than the mean of both sides.
 
+`yv(v, x)` is nan where `abs(v) > 1e4` and `x > 1e9`: a whole order takes seconds there.
+
 A formula that is shown has the values that are computed at all finite inputs, up to rounding. Where an input is nan or
 infinite they may differ from it, and from NumPy's: the gradient of `sum(softmax(x))` is shown as zeros and is nan for a
 nan, `t - 2*t` is -t at infinity, too, and the zeros of `pad`, `tril`, `triu`, `diag` and `eye` stay 0 in native code

@@ -135,7 +135,7 @@ POINTS: dict[str, list[float]] = {
 #: Pairs of numbers above 0, some of them nearly equal, some with a quotient beyond a double.
 RATIOS = [(1.0, 1.0), (2.0, 2.0 + 1e-9), (3.0, 3.0 - 1e-3), (1e-8, 7.0), (7.0, 1e-8), (1e-200, 1e150), (1e200, 1e-150)]
 #: Relative errors that are larger than of the others: SciPy's own.
-BOUNDS = dict.fromkeys(("binom", "poch", "j0", "j1", "jv", "y0", "y1", "yv"), 1e-12)
+BOUNDS = dict.fromkeys(("binom", "poch", "j0", "j1", "jv", "y0", "y1", "yv", "yv_near"), 1e-12)
 #: Third derivatives of logarithms of incomplete functions, as products, cancel beside their zeros.
 BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("inc" in name or "stdtr" in name)} | {
     "betainc_by_bbb": 1e-12,
@@ -217,6 +217,7 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "binom": [(10.0, 3.0), (10.0, 5.0), (0.5, 0.3), (1e3, 2.5)],
     "jv": [(0.0, 0.5), (1.0, 1e-8), (2.0, 7.0), (7.5, 1.0)],
     "yv": [(7.5, 1.0)],
+    "yv_near": [(7.5, 1.0)],
     "iv": [(0.0, 0.5), (1.0, 1e-8), (2.0, 7.0), (7.5, 1.0)],
     "iv_far": [(0.5, 2.0)],
     "kv": [(7.5, 1.0)],

@@ -112,7 +112,7 @@ REFERENCE = {
     "logical_not": lambda x: not x,
     "to_real": float,
     # mpmath has other functions by these names
-    **{name: SCALARS[name] for name in ("iv", "iv_far", "gammainc", "gammaincc", "betainc")},
+    **{name: SCALARS[name] for name in ("iv", "iv_far", "yv", "yv_near", "gammainc", "gammaincc", "betainc")},
 }
 
 

@@ -445,3 +445,22 @@ def test_a_data_array_is_filled_at_every_call(kind: str) -> None:
     whole = kernel(x, y)
     assert kernel(2 * x, y, out=whole) is whole
     np.testing.assert_array_equal(whole.toarray(), np.diag(4 * x))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "formula"), [(kind, "jacobian(x[1:] * x[:-1], x)") for kind in ("csr", "csc", "coo")]
+)
+def test_zeros_of_results_are_eliminated_in_place_and_other_results_stay(kind: str, formula: str, turned: bool) -> None:
+    kernel = sd.compile(formula, x="n", sparse=kind)
+    x = np.array([0.0, 0.0, 2.0, 3.0])
+    kept, changed = kernel(x), kernel(x)
+    expected = kept.toarray()
+    changed = changed.T if turned else changed
+    changed.eliminate_zeros()
+    np.testing.assert_array_equal(changed.toarray(), expected.T if turned else expected)
+    assert changed.nnz < kept.nnz
+    for one in (kept, kernel(x), pickle.loads(pickle.dumps(kept))):
+        np.testing.assert_array_equal(one.toarray(), expected)
+        one.resize(2, 2)
+        np.testing.assert_array_equal(one.toarray(), expected[:2, :2])

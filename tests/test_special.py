@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import mpmath
 import numpy as np
 import pytest
@@ -218,3 +220,32 @@ def test_nan_and_infinity() -> None:
     f = sd.compile([sd.ndtr(x), sd.log_ndtr(x), sd.gradient(sd.log_ndtr(x), x)], [x])
     np.testing.assert_array_equal(f(np.inf), [1.0, 0.0, 0.0])
     np.testing.assert_array_equal(f(-np.inf)[:2], [0.0, -np.inf])
+
+
+#: Functions in whose rows SciPy's are called, by the names that users write; orders that are constants have bounds.
+IN_SCIPY = sorted({row.written.__name__ if row.written else row.name for row in FROM_SCIPY if not row.orders})
+EXTREME = [0.5, 3.0, 1e4, 1e5 + 1, 1e8, 1e8 + 0.5, 1e9, 1e16, 1e300, 1e-300]
+
+
+@pytest.mark.parametrize("name", IN_SCIPY)
+def test_a_hundred_extreme_elements_take_no_second(name: str) -> None:
+    row, draw = FUNCTIONS[name], np.random.default_rng(0)
+    symbols = [sd.symbol(letter) for letter in "abc"[: row.arity]]
+    value = getattr(sd, name)(*symbols)
+    slope = value if row.partials[-1] in (Partial.NONE, Partial.ABSENT) else sd.derivative(value, symbols[-1])
+    kernel = sd.compile([value, slope], backend="interpreter")
+    elements = draw.choice(EXTREME, (100, row.arity)) * draw.choice([-1.0, 1.0, 1.0], (100, row.arity))
+    elements[0] = [1e8] * (row.arity - 1) + [1e16]  # where a whole order is recurred to, in seconds
+    begin = time.process_time()
+    for element in elements:
+        kernel(*element.tolist())
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_yv_is_nan_only_where_its_order_and_argument_are_large(backend: str) -> None:
+    kernel = sd.compile("yv(v, x)", backend=backend)
+    for v, x in [(1e8, 1e16), (-1e8, 1e300), (10001.0, 2e9), (1e5 + 0.5, 1e10)]:
+        assert np.isnan(kernel(v, x))
+    for v, x in [(2.0, 3.0), (-3.0, 1e10), (1e4, 1e9), (1e4, 1e10), (1e5, 1e8), (0.5, 2e9)]:
+        assert kernel(v, x) == special.yv(v, x)

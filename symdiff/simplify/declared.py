@@ -37,7 +37,6 @@ from .facts import (
     is_definite,
     is_diagonal,
     is_lower,
-    is_not_negative,
     is_orthogonal,
     is_skew,
     is_surely_positive,
@@ -204,7 +203,7 @@ def _power_of_root(node: Node) -> Node | None:
         return None
     near = Fraction(a).limit_denominator(_ORDERS)  # 1/49 is meant by the double beside it, and 49 of them are 1
     whole = float(near * Fraction(b)) if float(near) == a and math.isfinite(b) else a * b
-    if whole < 1.0 or not is_not_negative(inside.args[0]):
+    if whole < 1.0 or bounds_of(inside.args[0]).low < 0.0:
         return None
     return make("power", inside.args[0], constant(whole))
 

@@ -35,7 +35,6 @@ __all__ = [
     "is_definite",
     "is_diagonal",
     "is_lower",
-    "is_not_negative",
     "is_orthogonal",
     "is_positive",
     "is_real",
@@ -720,27 +719,6 @@ def is_real(node: Node, depth: int = _DEPTH) -> bool:
     row = FUNCTIONS.get(node.op)
     total = node.op in _EVERYWHERE if row is None else row.total
     return total and all(is_real(arg, depth - 1) for arg in node.args)
-
-
-def is_not_negative(node: Node, depth: int = _DEPTH) -> bool:
-    """Tell whether no number of a node is below 0: magnitudes, even powers, and sums and products of such."""
-    if node.is_constant:
-        return node.dtype is REAL and bool((node.value >= 0).all())
-    if depth == 0:
-        return False
-    if node.op in ("abs", "norm", "sqrt", "exp", "exp2", "hypot"):
-        return True
-    if node.is_power:
-        n = scalar_constant(node.args[1])
-        return (n is not None and n % 2.0 == 0.0) or is_not_negative(node.args[0], depth - 1)
-    if node.is_contraction:
-        times = Counter(zip(node.args, node.payload.labels, strict=True))
-        return all(count % 2 == 0 or is_not_negative(factor, depth - 1) for (factor, _), count in times.items())
-    if node.is_multiplication and node.args[0] is node.args[1]:
-        return True
-    if node.op in ("add", "multiply", "divide", "reshape", "slice", "concatenate", "named", "maximum"):
-        return all(is_not_negative(arg, depth - 1) for arg in node.args) or is_positive(node)
-    return is_positive(node)
 
 
 def is_surely_positive(node: Node) -> bool:

@@ -20,6 +20,7 @@ Files
     boxes         rows that are alike, and views of the data that they fill
     layouts       how the values of a result are computed
     scipy_arrays  SciPy's arrays of a pattern
+    results       arrays that share positions until one of them is to change
     formats       which results are sparse, and in what form
 Add
     an operation: a rule in ``moves`` if it moves elements, in ``decompose`` if it is linear in an argument, and in

@@ -23,6 +23,8 @@ def array_of(kind: str, pattern: SparsePattern) -> Any:
     """Return a sparse array of a pattern, whose data is exchanged for each result."""
     from scipy import sparse
 
+    from .results import BsrResult, CscResult, CsrResult
+
     data = np.zeros(pattern.size)
     if kind == "coo":
         rows, columns = pattern.coordinates()
@@ -33,10 +35,10 @@ def array_of(kind: str, pattern: SparsePattern) -> Any:
         return made
     if kind == "bsr":
         blocks = data.reshape(-1, *pattern.block)
-        made = sparse.bsr_array((blocks, pattern.indices, pattern.pointers), shape=pattern.shape, copy=False)
+        made = BsrResult((blocks, pattern.indices, pattern.pointers), shape=pattern.shape, copy=False)
         made.has_sorted_indices = made.has_canonical_format = True
         return made
-    make = sparse.csc_array if kind == "csc" else sparse.csr_array
+    make = CscResult if kind == "csc" else CsrResult
     made = make((data, pattern.indices, pattern.pointers), shape=pattern.shape, copy=False)
     made.has_sorted_indices = made.has_canonical_format = True
     return made

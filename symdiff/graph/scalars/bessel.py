@@ -47,6 +47,13 @@ def _iv(v: Node, x: Node) -> Node:
     return where(compare("less", absolute(x), 1e-8), near, named("iv_far")(v, x))
 
 
+def _yv(v: Node, x: Node) -> Node:
+    # beyond 1e9 SciPy's function recurs from order 0 to a whole order, seconds for one element; nan as the order is
+    # answered at once, where a choice between results would compute both
+    slow = elementwise("logical_and", (compare("less", 1e4, absolute(v)), compare("less", 1e9, x)), BOOL)
+    return named("yv_near")(where(slow, float("nan"), v), x)
+
+
 def _kv(v: Node, x: Node) -> Node:
     # SciPy's function is 0 from 698 on; two factors, since exp(-x) alone loses digits beyond 708
     half = exp(-0.5 * x)
@@ -63,8 +70,10 @@ unary("y1", lambda x, f: 0.5 * (y0(x) - yv(2.0, x)), NEAR, numpy="special.y1", s
       singular=True)
 row("jv", (ABSENT, lambda v, x, f: 0.5 * (jv(v - 1.0, x) - jv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.jv",
     sympy="besselj", source="10.6.1", library="jv", singular=True)
-row("yv", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.yv",
-    sympy="bessely", source="10.6.1", library="yv", singular=True)
+row("yv", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="",
+    sympy="bessely", source="10.6.1", expansion=_yv, singular=True)
+row("yv_near", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.yv",
+    source="10.6.1", library="yv", written=yv, singular=True)
 unary("i0", lambda x, f: i1(x), ANY, numpy="special.i0", source="10.29.3", library="i0", singular=True,
       range="[1, inf)", parity="even", curvature="convex", at_zero=(1.0, 0.0))
 unary("i1", lambda x, f: 0.5 * (i0(x) + iv(2.0, x)), ANY, numpy="special.i1", source="10.29.1", library="i1",

@@ -427,6 +427,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "y0": lambda x: mpmath.bessely(0, x),
     "y1": lambda x: mpmath.bessely(1, x),
     "yv": mpmath.bessely,
+    "yv_near": mpmath.bessely,
     "i0": lambda x: mpmath.besseli(0, x),
     "i1": lambda x: mpmath.besseli(1, x),
     "iv": mpmath.besseli,
