@@ -184,7 +184,7 @@ DIGITS_OF: dict[str, Callable[..., Any]] = {
     "i1": lambda x: mp.besseli(1, x),
     "k0": lambda x: mp.besselk(0, x),
     "k1": lambda x: mp.besselk(1, x),
-    **{"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
+    **{"jv": mp.besselj, "yv": mp.bessely, "yv_near": mp.bessely, "iv": mp.besseli, "iv_far": mp.besseli, "kv": mp.besselk, "zeta": mp.zeta},
     **_incomplete(),
     "gamma_density": lambda n, a, x: mp.power(x, a - 1 - n) * mp.exp(-x) / mp.gamma(a),
     "beta_density": lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b),
