@@ -108,7 +108,7 @@ def _numbers(tree: Tree, point: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
 
     here = computed(tree, point)
     found = {"value": (here, here)}
-    h = STEP * min(1, *(abs(one) for one in point.values() if one))
+    h = STEP * min([mpmath.mpf(1), *(abs(one) for one in point.values() if one)])
     for name in INPUTS:
         sides = [(-3 * here + 4 * at(name, s * h) - at(name, 2 * s * h)) / (2 * s * h) for s in (-1, 1)]
         found[name] = (min(sides), max(sides)) if not any(map(mpmath.isnan, sides)) else (mpmath.nan, mpmath.nan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import symdiff as sd
@@ -55,3 +56,57 @@ def test_approximate_rules_are_not_certified() -> None:
     assert report.verdict == "not certified"
     assert not report.ok
     assert not report.wrong
+
+
+@pytest.mark.parametrize("formula", ["x*abs(x)", "maximum(x, 0)**2", "abs(x)**1.5", "where(x > 0, x**2, x**3)"])
+def test_second_derivatives_that_differ_are_told(formula: str) -> None:
+    report = sd.check(formula, at={"x": 0.0})
+    assert (report.verdict, report.order) == ("ok to first order", 1), report
+    assert sd.check(formula, at={"x": 0.5}).verdict == "ok"
+
+
+@pytest.mark.parametrize(("formula", "side"), [("sqrt(x)", "right (+inf)"), ("abs(x)**0.5", "left (-inf)")])
+def test_infinite_slopes_are_listed_without_digits(formula: str, side: str) -> None:
+    report = sd.check(formula, at={"x": 0.0})
+    assert f"infinite on the {side}" in str(report)
+    assert report.digits is None
+
+
+@pytest.mark.parametrize("formula", ["abs(x)**3", "x * x * abs(x)", "abs(x @ x)"])
+def test_smooth_formulas_have_no_kink(formula: str) -> None:
+    at = {"x": [0.0, 0.0]} if "@" in formula else {"x": 0.0}
+    report = sd.check(formula, at=at, shapes={"x": 2} if "@" in formula else {})
+    assert not any(finding.kind == "kink" for finding in report.findings), report
+
+
+def test_a_wrong_branch_loses_no_digits() -> None:
+    report = sd.check("where(x == 0, 0, x)", at={"x": 0.0})
+    assert report.verdict == "NOT OK"
+    assert "digits are lost" not in str(report)
+
+
+def test_barriers_and_sub_formulas_have_second_derivatives_in_many_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symdiff.tools.checking import certificate
+    from symdiff.tools.checking.check import Exact
+
+    X, y = sd.matrix("X", 3, 4), sd.vector("y", 4)
+    for formula, by in (("stop_gradient(x) * x**2", None), (np.sum(np.sin(X @ y) ** 2), X[0])):
+        assert sd.check(formula, by).verdict == "ok"
+    monkeypatch.setattr(Exact, "refill", lambda self: setattr(self, "left", 0))
+    report = sd.check("sin(x)")
+    assert report.verdict == "not certified"
+    assert "second derivatives with respect to x need more work" in str(report)
+    monkeypatch.setattr(certificate, "_WORK", 10)
+    assert sd.check("sin(x)").verdict == "not certified"
+
+
+def test_a_nan_at_a_kink_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symdiff.tools.checking.ways import Ways
+
+    monkeypatch.setattr(Ways, "forward", lambda self, point, direction: np.array([np.nan]))
+    assert not sd.check("abs(x)", at={"x": 0.0}).ok
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_rounding_of_what_is_exactly_zero_is_no_loss(n: int) -> None:
+    assert sd.check("det(outer(x, x))", x=n).verdict == "ok"

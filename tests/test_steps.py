@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.frontend.array import Array
-from symdiff.graph import Node, inputs_of
+from symdiff.frontend.formula import read_formula
+from symdiff.graph import Node, inputs_of, substitute
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.tools.checking.declared import projected
 from symdiff.tools.checking.differences import extrapolate
@@ -212,3 +213,30 @@ def test_a_loop_is_one_step() -> None:
     found = sd.steps(np.sin(last), a)
     assert "differential of a recurrence" in [step.rule for step in found]
     check_truth(found.derivation, {"a": np.array(0.3), "y": np.arange(4.0)}, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["exp(-x @ A @ x) * sum(sin(x))", "log(det(A)) / (1 + x @ x)", "sum(abs(x)**3) * trace(inv(A))", "norm(A @ x)**2",
+     "max(x) * logsumexp(x)", "x @ solve(A, x)", "sum(x * where(x > 0, x, tanh(x)))", "sqrt(x @ x) + det(A)"],
+)
+def test_sides_of_equations_are_read_back(formula: str) -> None:
+    shapes = {"A": (3, 3), "x": (3,)}
+    f = read_formula(formula, shapes).value
+    rng = np.random.default_rng(1)
+    point: Values = {"A": rng.normal(size=(3, 3)) + 4 * np.eye(3), "x": rng.normal(size=3)}
+    for by in sorted({str(one.name) for one in inputs_of([f.node])}):
+        derivation = sd.steps(f, by).derivation
+        names = {leaf: sd.array(f"differential{k}", leaf.shape) for k, leaf in enumerate(derivation.differentials)}
+        known = {**shapes, **{str(one.node.name): one.shape for one in names.values()}}
+        values = {**point, **{str(one.node.name): rng.normal(size=one.shape) for one in names.values()}}
+        for line in derivation.lines:
+            for side in (line.left, line.right):
+                (plain,) = substitute([side], {leaf: one.node for leaf, one in names.items()})
+                again = read_formula(str(Array(plain)), {k: v for k, v in known.items() if k in _names(plain)}).value
+                both = evaluate([plain, again.node], values, inputs_of([plain]))
+                np.testing.assert_allclose(both[1], both[0], rtol=1e-9, atol=1e-9)
+
+
+def _names(node: Node) -> set[str]:
+    return {str(one.name) for one in inputs_of([node])}

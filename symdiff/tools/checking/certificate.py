@@ -30,6 +30,8 @@ __all__ = ["EXPLAINED", "Exact", "Sides", "find_loss"]
 
 #: An error of at most so many roundings of the condition is explained by it.
 EXPLAINED = 64.0
+#: Steps of second derivatives, as powers of ten.
+_POWERS = (-35, -50)
 _UNIT = 2.0**-53
 #: Elementary operations in many digits that a check may take.
 _WORK = 2e5
@@ -37,7 +39,9 @@ _WORK = 2e5
 _SPECIAL = 100
 #: Digits of the attempts, and their steps as powers of ten.
 _ATTEMPTS = ((160, -40), (320, -60), (900, -90))
-_TINY, _HUGE = 2.3e-308, 1.7976931348623157e308
+_TINY, _NEARLY_ZERO = 2.3e-308, 1e-60
+#: Up to this size a number may be where 0 is exact, if rounding of the point changes it as much.
+_NOISE = 1e-9
 _CHEAP = frozenset(("add", "subtract", "multiply", "divide", "negative", "where", "abs", "maximum", "minimum"))
 
 
@@ -65,7 +69,7 @@ class Sides(NamedTuple):
         At the end of a domain there is one side alone; beside an infinite slope of one side no number is right.
         """
         low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
-        between = np.where(np.isnan(got), (low + high) / 2, np.clip(got, low, high))
+        between = np.where(np.isnan(got), low, np.clip(got, low, high))
         kinked = np.where(np.isfinite(self.left) & np.isfinite(self.right), between, np.nan)
         endless = np.isinf(self.left) & (self.left == self.right)
         one = np.where(np.isnan(self.left), self.right, np.where(np.isnan(self.right), self.left, kinked))
@@ -96,6 +100,10 @@ class Exact:
         self.sizes = sizes
         self.moving = [name for name, node in inputs.items() if node.dtype is REAL]
         self.left = _WORK
+
+    def refill(self) -> None:
+        """Grant the work of second derivatives."""
+        self.left = max(self.left, 5 * _WORK)
 
     def affordable(self, moved: Sequence[Node]) -> int:
         """Return along how many directions derivatives can be compared, with half of the work that is left."""
@@ -134,6 +142,9 @@ class Exact:
         found = self.evaluate(plain, {}, 160)
         if not all(map(mpmath.isfinite, found)):
             found = limit(near)
+        elif any(0 < abs(one) < _NEARLY_ZERO for one in found):
+            again = self.evaluate(plain, {}, 320)
+            found = np.array([mpmath.mpf(0) if abs(b) < abs(a) / 2 else b for a, b in zip(found, again, strict=True)])
         return as_doubles(found)
 
     def _all_moved(self, t: Any) -> dict[str, Any]:
@@ -154,7 +165,7 @@ class Exact:
                 noise = largest * (mpmath.mpf(10) ** (20 - digits) / h)
                 jumps = [_is_apart(*ends) for ends in zip(f[0], f[-1], f[1], strict=True)]
                 here = _Attempt(left, right, noise, np.array(jumps, dtype=bool))
-                if before is None and here.agrees:
+                if before is None and here.agrees and not here.is_tiny:
                     return here.sides(np.ones(len(left), dtype=bool))
                 if before is not None:
                     settled, smooth = here.settle(before)
@@ -169,9 +180,9 @@ class Exact:
         Infinite ones are nan.
         """
         plain = inline(list(bent))
-        digits, before = 400 + 4 * max(0, int(-math.log10(scale))), None
+        digits, before = 240 + 4 * max(0, int(-math.log10(scale))), None
         with mpmath.workdps(digits):
-            for power in (-35, -50):
+            for power in _POWERS:
                 h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
                 grid = {}
                 for a, b in itertools.product((-2, -1, 1, 2), repeat=2):
@@ -182,15 +193,20 @@ class Exact:
                     for s, t in itertools.product((-1, 1), repeat=2)
                 ]
                 noise = mpmath.mpf(10) ** (20 - digits) * np.max([np.abs(g) for g in grid.values()], axis=0) / (h * h)
-                if before is None:
-                    before = found
+                if before is not None:
+                    break
+                before = found
+                sides = [_hull(parts, small) for *parts, small in zip(*found, noise, strict=True)]
+                if all(low == high and (not low or abs(low) > 1e-20) for low, high in sides):
+                    return np.array(sides).reshape(-1, 2).T
             sides = []
             for first, last, small in zip(zip(*before, strict=True), zip(*found, strict=True), noise, strict=True):
-                if any(abs(now) > 100 * abs(then) + small for then, now in zip(first, last, strict=True)):
+                least = max(small, mpmath.mpf(_NEARLY_ZERO))
+                if any(abs(now) > 100 * abs(then) + least for then, now in zip(first, last, strict=True)):
                     sides.append((math.nan, math.nan))
                     continue
                 settled = [
-                    mpmath.mpf(0) if abs(now) <= mpmath.mpf(10) ** -5 * abs(then) else now
+                    mpmath.mpf(0) if abs(now) <= max(mpmath.mpf(10) ** -5 * abs(then), _NEARLY_ZERO) else now
                     for then, now in zip(first, last, strict=True)
                 ]
                 sides.append(_hull(settled, small))
@@ -279,12 +295,21 @@ class _Attempt:
         small = mpmath.mpf(10) ** -20
         return all(gap <= small * size for gap, size in zip(self.gap, self.size, strict=True))
 
+    @property
+    def is_tiny(self) -> bool:
+        """Tell whether a number may be what is left of 0 in so many digits."""
+        return any(0 < size < _NEARLY_ZERO for size in self.size)
+
     def settle(self, before: _Attempt) -> tuple[bool, Any]:
         """Tell whether each element is known, and where both sides are one number."""
         smooth, settled = [], True
         for k in range(len(self.gap)):
             gap, size = self.gap[k], self.size[k]
             one = gap <= mpmath.mpf(10) ** -20 * size or gap <= before.gap[k] * mpmath.mpf(10) ** -5
+            one = one or all(
+                abs(now) <= mpmath.mpf(10) ** -5 * abs(then)
+                for now, then in ((self.left[k], before.left[k]), (self.right[k], before.right[k]))
+            )
             smooth.append(bool(one))
             if one and max(abs(self.left[k]), abs(self.right[k])) <= mpmath.mpf(10) ** -5 * before.size[k]:
                 self.left[k] = self.right[k] = mpmath.mpf(0)  # what is left are the differences' own errors
@@ -347,6 +372,14 @@ def allowed(got: Numbers, wanted: Numbers, digits: float, condition: Callable[[]
         if not bad.any():
             return free, False
         return np.maximum(free, EXPLAINED * _UNIT * (condition() + np.abs(wanted))), True
+
+
+def is_noise(got: Numbers, wanted: Numbers, near: Callable[[], Sequence[Numbers]]) -> Any:
+    """Tell which numbers, exactly 0, are rounding alone: what rounds the point changes them as much."""
+    small = (wanted == 0) & (got != 0) & (np.abs(got) <= _NOISE)
+    if small.any():
+        small &= np.max([np.abs(there - got) for there in near()], axis=0) >= np.abs(got) / 100
+    return small
 
 
 def correct_digits(got: Numbers, wanted: Numbers) -> float:

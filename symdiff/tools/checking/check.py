@@ -34,7 +34,7 @@ from ...printing import text
 from ...runtime.calls.arguments import as_integers, sample_shape
 from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
-from .certificate import EXPLAINED, Exact, Sides, allowed, correct_digits, find_loss
+from .certificate import EXPLAINED, Exact, Sides, allowed, correct_digits, find_loss, is_noise
 from .custom_rules import compare_rules
 from .declared import conform
 from .differences import Numbers, Tally, extrapolate, nudged
@@ -180,6 +180,8 @@ class _Check:
         self.kinks: list[str] = []
         self.undefined = False
         self.judged = 0
+        self.noisy = False
+        self.paired: set[Node] = set()
         self.outputs = outputs
         self.inputs = inputs
         self.wrt = wrt
@@ -375,14 +377,18 @@ class _Check:
                 if sides is not None:
                     pushed, side = ways.forward(point, row), sides[k]
                     pulls_here = pulled @ row
-                    found = [(forward, pushed, np.eye(ways.size))]
-                    found += [(whole, jacobian @ row, np.eye(ways.size))] if jacobian is not None else []
-                    found += [(reverse, pulls_here, seeds)]
-                    for tally, got, weights in found:
-                        self._judge(tally, got, weights, side, loss, k)
+                    ones = np.eye(ways.size)
+                    found: list[Any] = [(forward, pushed, ones, partial(ways.forward, direction=row))]
+                    if jacobian is not None:
+                        found.append((whole, jacobian @ row, ones, partial(_pushed, ways, row)))
+                    found.append((reverse, pulls_here, seeds, partial(_pulled, ways, seeds, row)))
+                    for tally, got, weights, at in found:
+                        beside = partial(list, map(at, near))
+                        self._judge(tally, got, weights, side, loss, k, beside)
                     with np.errstate(invalid="ignore"):
                         both = np.where(seeds, seeds * pushed, 0.0).sum(axis=1)
                         known = np.where(np.isfinite(both) & np.isfinite(pulls_here) & side.smooth.all(), both, np.nan)
+                        known = np.where(seeds @ np.where(side.smooth, side.right, 0.0) == 0, np.nan, known)
                     free, _ = allowed(pulls_here, known, self.digits, partial(loss.weighted, np.abs(seeds), k))
                     adjoint.judge(pulls_here, known, 2 * free)
                     continue
@@ -420,6 +426,8 @@ class _Check:
                 moved = Tally(f"second derivatives with differences of first ones by {title}")
                 if kinked:
                     continue
+                if self.exact is not None:
+                    self.exact.refill()
                 compare_second(
                     self.outputs,
                     self.inputs,
@@ -477,7 +485,16 @@ class _Check:
         together = np.concatenate([np.ones(1), *sizes])
         return float(np.min(together, where=(together > 0) & np.isfinite(together), initial=1.0))
 
-    def _judge(self, tally: Tally, got: Numbers, weights: Numbers, side: Sides, loss: _Losses, k: int) -> None:
+    def _judge(
+        self,
+        tally: Tally,
+        got: Numbers,
+        weights: Numbers,
+        side: Sides,
+        loss: _Losses,
+        k: int,
+        near: Callable[[], Sequence[Numbers]],
+    ) -> None:
         if np.array_equal(weights, np.eye(len(weights))):
             wanted = side.nearest(got)
             if self.undefined:  # single eigenvalues that are equal have no derivative by definition
@@ -485,6 +502,9 @@ class _Check:
         else:
             exact = np.where(side.smooth, side.right, np.nan)
             wanted = np.where(weights, weights * exact, 0.0).sum(axis=1)
+        noise = is_noise(got, wanted, near)
+        self.noisy = self.noisy or bool(noise.any())
+        got = np.where(noise, 0.0, got)
         free, needed = allowed(got, wanted, self.digits, lambda: np.abs(weights) @ loss.condition(k))
         tally.judge(got, wanted, free)
         self._note(got, wanted, (lambda: np.abs(weights) @ loss.condition(k)) if needed else None)
@@ -503,13 +523,19 @@ class _Check:
                 found = condition() / np.abs(wanted)
             self.condition = max(self.condition or 0.0, float(np.max(found, initial=0.0, where=np.isfinite(found))))
 
+    def _flat_value(self, point: Mapping[str, Numbers]) -> Numbers:
+        return np.concatenate([np.ravel(one) for one in self._value(inputs=point)]).astype(float)
+
     def _certify_value(self, point: dict[str, Numbers]) -> None:
         self.exact_point = point
         exact = self.exact
         assert exact is not None
         try:
             wanted = exact.values(self.outputs)
-            got = np.concatenate([np.ravel(one) for one in self._value(inputs=point)]).astype(float)
+            got = self._flat_value(point)
+            noise = is_noise(got, wanted, lambda: list(map(self._flat_value, nudged(point, self.inputs))))
+            self.noisy = self.noisy or bool(noise.any())
+            got = np.where(noise, 0.0, got)
             free, needed = allowed(got, wanted, self.digits, lambda: exact.condition(self.outputs))
             tally = Tally("the value")
             tally.judge(got, wanted, free)
@@ -539,6 +565,9 @@ class _Check:
             rows = [one.reshape(ways.wrt_shape) for one in (u, v)]
             row = dict(zip(ways.turns, rows, strict=True))
             low, high = exact.mixed(ways.bends, ways.paces, row, self._scale(exact.point))
+            self.paired.add(w)
+            if self.noisy and not low.any() and not high.any():
+                return math.nan, math.inf
             if np.isnan(low).any():
                 self._find("second order", f"second derivatives with respect to {_title(w)} are infinite, or none")
                 return math.nan, math.inf
@@ -555,6 +584,8 @@ class _Check:
                 error = max(error, EXPLAINED * 2.0**-53 * float(np.abs(weights) @ condition))
             return wanted, error
         except UnsupportedError as error:
+            if w in self.paired:
+                return math.nan, math.inf  # other directions were compared
             self._uncertain(f"second derivatives with respect to {_title(w)} need {error}")
             return None
 
