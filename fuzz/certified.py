@@ -79,7 +79,8 @@ def draw(rng: random.Random) -> CertifiedCase:
 def run(case: CertifiedCase) -> str:
     """Return what differs from the published figures."""
     kind, name, where = case
-    return {"regression": regression, "problem": problem, "special": special}[kind](name, where)
+    runs: dict[str, Callable[[str, Any], str]] = {"regression": regression, "problem": problem, "special": special}
+    return runs[kind](name, where)
 
 
 def regression(name: str, start: int) -> str:

@@ -264,6 +264,7 @@ SHARED = {
     "program": "scalar programs",
     "recurrence": "loops of formulas",
     "result_memory": "the memory of results",
+    "results": "results of calls",
     "rows": "rows: of arrays, of the table of functions",
     "run": "what one call runs",
     "shaping": "functions that move elements",

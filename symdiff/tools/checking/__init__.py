@@ -13,6 +13,7 @@ Files
     points          random numbers for inputs
     declared        numbers that are what inputs are declared to be
     kinks           places that are not smooth
+    certificate     numbers of the kernel beside those in many digits
     multiprecision  values in many digits
     overflow        which operation makes a nan or inf of a finite number
     custom_rules    custom rules, one by one

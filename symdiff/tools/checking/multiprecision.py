@@ -665,11 +665,11 @@ def spectral(node: Node, args: Sequence[Exact], sizes: Mapping[str, int]) -> Exa
 def isotropic(node: Node, args: Sequence[Exact]) -> Exact:
     """V diag(g) V^T of one matrix; its derivatives along directions are quotients of differences."""
     count, formula = node.payload.parameters, node.payload.function
-    numbers = {("spectrum parameter", k): x for k, x in enumerate(args[1 : 1 + count])}
+    numbers: dict[Any, Exact] = {("spectrum parameter", k): x for k, x in enumerate(args[1 : 1 + count])}
 
     def at(a: Exact) -> Exact:
         x, v = eigen(a)
-        known = {("spectrum",): x, **numbers}
+        known: dict[Any, Exact] = {("spectrum",): x, **numbers}
         (g,) = evaluate_exact([formula], {leaf.payload: known[leaf.payload.key] for leaf in inputs_of([formula])})
         turned = np.empty((*g.shape, len(x)), dtype=object)
         for own in np.ndindex(*g.shape[:-1]):

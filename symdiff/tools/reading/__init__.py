@@ -12,6 +12,7 @@ Files
     derivation     the equations of a derivative
     steps          these, with their rules, for people
     benchmark      times against the size of the batch
+    plain_numpy    a formula as a user of NumPy would write it, to be timed beside
     listing        generated C, with what each line computes
     drawings       graphs, times and patterns in SVG
     page           all of this about one kernel

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from math import inf
 
 from ....errors import ArgumentError, DtypeError, ShapeError
-from ....graph import BOOL, Node, broadcast_to, constant
+from ....graph import BOOL, Node, broadcast_to, concatenate, constant
 from ....graph.scalars.functions import apply, to_real
 from ....graph.sizes import show
 from .. import operations, reductions
 from ..shaping import Axis, axes_of
-from .padding import pad
 
 __all__ = ["all", "any", "mask_of", "max", "mean", "min", "prod", "std", "sum", "var"]
 
@@ -54,9 +53,10 @@ def _extremes(op: str, join: str, neutral: float) -> Callable[..., Node]:
         if not x.ndim and isinstance(axis, int):
             raise ShapeError(f"{op} of a number along axis {axis}; of a number and {axis}, write {join}(x, {axis})")
         if initial is not None:  # an axis that may have no elements gets one that counts for nothing
-            maybe = [not (isinstance(n, int) and n) and a in axes_of(x, axis) for a, n in enumerate(x.shape)]
-            if True in maybe:
-                x = pad(to_real(x), [(0, int(one)) for one in maybe], constant_values=neutral)
+            for a in axes_of(x, axis):
+                if not (isinstance(x.shape[a], int) and x.shape[a]):
+                    one = broadcast_to(constant(neutral), (*x.shape[:a], 1, *x.shape[a + 1 :]))
+                    x = concatenate((to_real(x), one), a)
         result: Node = getattr(reductions, op)(x, axis, keepdims)
         return result if initial is None else apply(join, result, _beginning(op, initial))
 
