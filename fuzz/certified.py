@@ -79,7 +79,7 @@ def draw(rng: random.Random) -> CertifiedCase:
 def run(case: CertifiedCase) -> str:
     """Return what differs from the published figures."""
     kind, name, where = case
-    runs: dict[str, Callable[[str, Any], str]] = {"regression": regression, "problem": problem, "special": special}
+    runs: dict[str, Callable[..., str]] = {"regression": regression, "problem": problem, "special": special}
     return runs[kind](name, where)
 
 

@@ -180,7 +180,8 @@ class Exact:
         Infinite ones are nan.
         """
         plain = inline(list(bent))
-        digits, before = 240 + 4 * max(0, int(-math.log10(scale))), None
+        digits = 240 + 4 * max(0, int(-math.log10(scale)))
+        before: list[Any] = []
         with mpmath.workdps(digits):
             for power in _POWERS:
                 h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
@@ -193,7 +194,7 @@ class Exact:
                     for s, t in itertools.product((-1, 1), repeat=2)
                 ]
                 noise = mpmath.mpf(10) ** (20 - digits) * np.max([np.abs(g) for g in grid.values()], axis=0) / (h * h)
-                if before is not None:
+                if before:
                     break
                 before = found
                 sides = [_hull(parts, small) for *parts, small in zip(*found, noise, strict=True)]

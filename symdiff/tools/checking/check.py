@@ -383,7 +383,7 @@ class _Check:
                         found.append((whole, jacobian @ row, ones, partial(_pushed, ways, row)))
                     found.append((reverse, pulls_here, seeds, partial(_pulled, ways, seeds, row)))
                     for tally, got, weights, at in found:
-                        beside = partial(list, map(at, near))
+                        beside: Callable[[], list[Any]] = partial(list, map(at, near))
                         self._judge(tally, got, weights, side, loss, k, beside)
                     with np.errstate(invalid="ignore"):
                         both = np.where(seeds, seeds * pushed, 0.0).sum(axis=1)
