@@ -204,7 +204,12 @@ class Cut:
         found = simplify(paired_signs(results, self.signs) if found is None else found, known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
-        return _put_back(with_names(found, self.names), self.back)
+        return _put_back(with_names(found, self._names_of_forms()), self.back)
+
+    def _names_of_forms(self) -> dict[Node, str]:
+        """Return the names of sub-formulas as they were written, and as they are simplified."""
+        simplified = simplify(list(self.names)) if self.names else []
+        return {**dict(zip(simplified, self.names.values(), strict=True)), **self.names}
 
 
 def _elementwise_slope(formula: Node, variable: Node) -> Node | None:

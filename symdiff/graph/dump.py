@@ -24,6 +24,8 @@ class Printable(Protocol):
     is_constant: bool
     is_contraction: bool
     is_custom: bool
+    is_named: bool
+    is_negation: bool
 
     @property
     def op(self) -> str:
@@ -167,7 +169,7 @@ def term_text(node: Printable, levels: int = 5) -> str:
         return text.removesuffix(".0") if node.is_constant else text
     if not levels:
         return "..."
-    if node.op == "named":
+    if node.is_named:
         return term_text(node.args[0], levels)
     args = [term_text(arg, levels - 1) for arg in node.args]
     own = _BINDS.get(node.op, 9)
@@ -177,7 +179,7 @@ def term_text(node: Printable, levels: int = 5) -> str:
     ]
     if node.op in _INFIX:
         return f" {_INFIX[node.op]} ".join(inner)
-    if node.op == "negative":
+    if node.is_negation:
         return f"-{inner[0]}"
     if node.op in ("slice", "gather", "take"):
         return f"{inner[0]}[...]"

@@ -114,7 +114,8 @@ def _parts_of(node: Node) -> tuple[Node, ...]:
     if op in _OF_SIZES:
         return node.args
     if op == "power":
-        return node.args[:1] if scalar_constant(node.args[1]) is not None else ()
+        n = scalar_constant(node.args[1])
+        return node.args[:1] if n is not None and math.isfinite(n) else ()
     return node.args[:2] if op == "exp_share" else ()
 
 

@@ -1025,7 +1025,7 @@ def refuse_large(roots: Sequence[Node], sizes: Bindings, most: int) -> None:
             raise UnsupportedError(f"an array of more than {most} elements in many digits")
         if node.op in (*MATRICES, "spectral", "pinv", "expm") and max(_lengths(node, sizes)) > MATRIX:
             raise UnsupportedError(f"{node.op} of a matrix beyond {MATRIX} by {MATRIX} in many digits")
-        if node.op == "recurrence" and node.payload.length > LOOP:
+        if node.is_recurrence and node.payload.length > LOOP:
             raise UnsupportedError(f"a loop of more than {LOOP} steps in many digits")
         if node.is_contraction:
             length = [value(size, sizes) for size in label_sizes(node).values()]

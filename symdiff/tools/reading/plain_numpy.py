@@ -106,7 +106,7 @@ def _call(node: Node, sample: Mapping[str, Any], roots: Sequence[Node]) -> _Func
         return spread
     if node.op in _MATRICES:
         return _MATRICES[node.op]
-    if node.op == "reshape":
+    if node.is_reshape:
         known = inputs_of(roots)
         sizes = bind_sizes(known, [np.shape(sample[str(one.name)]) for one in known])
         shape, rank = tuple(value(size, sizes) for size in node.shape), node.args[0].ndim
