@@ -109,7 +109,10 @@ def test_polygamma_at_fifty_digits(order: int) -> None:
     else:
         padded = np.column_stack([x, x])
         got = run(one_operation("polygamma", float(order)), padded, native_target())
-    np.testing.assert_array_equal(got, special.polygamma(order, x))
+    if order == 0:  # vector code of our own, some roundings beside SciPy's
+        np.testing.assert_allclose(got, special.digamma(x), rtol=8e-15)
+    else:
+        np.testing.assert_array_equal(got, special.polygamma(order, x))
     with mpmath.workdps(300):
         want = np.array([float(mpmath.polygamma(order, mpmath.mpf(float(v)))) for v in x])
     np.testing.assert_allclose(got, want, rtol=2e-14, atol=5e-15 if order == 0 else 0)

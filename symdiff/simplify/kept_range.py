@@ -79,6 +79,11 @@ _OF_SIZES: dict[str, Callable[..., Sizes]] = {
 }
 #: Operations of which a part that is small beside the result may vanish.
 _ADDING = SUMS | {"hypot"}
+#: The size of a quotient that is right at 0 by the number that it is of, its second argument.
+_OF_QUOTIENT: dict[str, Callable[[Sizes], Sizes]] = {
+    "bernoulli_quotient": lambda t: -np.maximum(t, 0.0),
+    **dict.fromkeys(("exp_remainder_1", "exp_remainder_2", "exp_remainder_3"), lambda t: np.maximum(t, 0.0)),
+}
 #: Those that are near 1 far out.
 _NEAR_ONE = frozenset(("tanh", "sign"))
 #: The value of an operation by the values of its arguments, in exponents.
@@ -119,13 +124,20 @@ def _parts_of(node: Node) -> tuple[Node, ...]:
     return node.args[:2] if op == "exp_share" else ()
 
 
-def _sized(root: Node) -> _Sized:
-    """Return the size of a node; what is found lasts as long as the notes of a pass."""
-    known: dict[Node, _Sized] = notes().setdefault(__name__, {})
+def _sized(root: Node, arrays: bool = False) -> _Sized:
+    """Return the size of a node; what is found lasts as long as the notes of a pass.
+
+    Numbers among ``arrays`` count as 1: they are multiplied once, and not with each element.
+    """
+    known: dict[Node, _Sized] = notes().setdefault((__name__, arrays), {})
     found = known.get(root)
     todo = [] if found is not None else [root]
     while todo:
         node = todo[-1]
+        if arrays and not node.shape:
+            todo.pop()
+            known[node] = found = _NUMBER
+            continue
         left = [part for part in _parts_of(node) if part not in known]
         if left:
             todo += left
@@ -137,6 +149,7 @@ def _sized(root: Node) -> _Sized:
 
 
 _NOTHING: frozenset[Node] = frozenset()
+_NUMBER = _Sized(_ZERO, _ZERO, _ZERO, _NOTHING)
 
 
 def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
@@ -153,6 +166,9 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
     elif op in _OF_VALUE:
         value, unknown = _value(node.args[0])
         size = _OF_VALUE[op](value)
+    elif op in _OF_QUOTIENT:
+        value, unknown = _value(node.args[1])
+        size = _OF_QUOTIENT[op](value)
     elif op == "exp_share":
         value, unknown = _value(node.args[2])
         size = -np.maximum(parts[0].size, parts[1].size + value)
@@ -231,12 +247,13 @@ def keeps_range(old: Node, new: Node) -> bool:
     parts = _parts_of(new)
     if not parts or _is_made_of_parts(old, new):
         return True
-    before, after = _sized(old), _sized(new)
+    arrays = bool(old.shape)
+    before, after = _sized(old, arrays), _sized(new, arrays)
     if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
         return not any(part.is_constant for part in after.unknown - before.unknown)
     bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
     bound = np.maximum(bound, _SMALL) + _SLACK
-    inner = [_sized(part) for part in parts]
+    inner = [_sized(part, arrays) for part in parts]
     if new.op in _ADDING:
         lows = [np.where(part.size < after.size - _SLACK, 0.0, part.low) for part in inner]
     else:
@@ -279,7 +296,8 @@ def _mends(old: Node, before: _Sized, after: _Sized) -> bool:
     """Tell whether sums of exponentials, which meet as 0 and inf with all else near 1, do not do so any more."""
     written, made = (np.maximum(sized.high, -sized.low) for sized in (before, after))
     if not (_EVERYWHERE | (written <= 1.2 * made + _SMALL)).all():
-        return any(part.below & EXPONENTIAL and part.op in SUMS for part in _all_parts(old))
+        meeting = SUMS | _OF_QUOTIENT.keys()
+        return any(part.below & EXPONENTIAL and part.op in meeting for part in _all_parts(old))
     return False
 
 

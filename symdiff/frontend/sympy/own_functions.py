@@ -71,7 +71,7 @@ def own_function(name: str) -> type[OwnFunction]:
     --------
     >>> import sympy
     >>> own_function("erfcx")(sympy.Integer(100)).evalf(20)
-    0.0056416137829894329202
+    0.0056416137829894329036
     """
     row = FUNCTIONS[name]
 

@@ -155,7 +155,7 @@ class Report:
         Examples
         --------
         >>> import symdiff as sd
-        >>> print(sd.check("x * y", at={"x": 1.0, "y": 2.0}).certificate().splitlines()[1].split(" with ")[0])
+        >>> print(sd.check("x * y", at={"x": 1.0, "y": 2.0}).certificate().splitlines()[2].split(" with ")[0])
         forward mode by x
         """
         rows = [comparison.cells() for comparison in self.comparisons]
