@@ -250,7 +250,7 @@ def keeps_range(old: Node, new: Node) -> bool:
     arrays = bool(old.shape)
     before, after = _sized(old, arrays), _sized(new, arrays)
     if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
-        return not any(part.is_constant for part in after.unknown - before.unknown)
+        return all(scalar_constant(part) is None for part in after.unknown - before.unknown)
     bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
     bound = np.maximum(bound, _SMALL) + _SLACK
     inner = [_sized(part, arrays) for part in parts]
