@@ -151,6 +151,10 @@ def _is_choice(node: Node) -> bool:
     return True
 
 
+#: Most names that are looked for in their simplified forms, too.
+_NAMES = 30
+
+
 class Cut:
     """The formula with its variables made inputs, without names, stabilised; and the way back.
 
@@ -208,8 +212,9 @@ class Cut:
 
     def _names_of_forms(self) -> dict[Node, str]:
         """Return the names of sub-formulas as they were written, and as they are simplified."""
-        simplified = simplify(list(self.names)) if self.names else []
-        return {**dict(zip(simplified, self.names.values(), strict=True)), **self.names}
+        if not 0 < len(self.names) <= _NAMES:  # nobody reads more, and each is simplified for itself
+            return self.names
+        return {**dict(zip(simplify(list(self.names)), self.names.values(), strict=True)), **self.names}
 
 
 def _elementwise_slope(formula: Node, variable: Node) -> Node | None:
