@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 from ..graph import (
     Node,
@@ -201,6 +200,8 @@ def _power_of_root(node: Node) -> Node | None:
     a = number(inside.args[1]) if inside.is_power else 0.5 if inside.is_root else None
     if a is None or b is None or not 0.0 < a < 1.0 < b:
         return None
+    from fractions import Fraction  # not needed by most programs
+
     near = Fraction(a).limit_denominator(_ORDERS)  # 1/49 is meant by the double beside it, and 49 of them are 1
     whole = float(near * Fraction(b)) if float(near) == a and math.isfinite(b) else a * b
     if whole < 1.0 or bounds_of(inside.args[0]).low < 0.0:

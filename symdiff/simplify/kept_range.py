@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -44,13 +45,14 @@ _FORM = 3
 PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
 
 
+@cache
 def _rows(seed: int) -> list[Sizes]:
     """Return sizes of variables at all points, in any direction."""
     return list(np.random.default_rng(seed).normal(scale=200.0, size=(_VARIABLES, _POINTS + _EXPONENTS)))
 
 
-#: A variable has a sum of one of each as its sizes.
-_FIRST, _SECOND = _rows(20), _rows(21)
+#: Seeds of two tables; a variable has a sum of one row of each as its sizes. NumPy's random numbers are loaded late.
+_FIRST, _SECOND = 20, 21
 _ZERO = np.zeros(_POINTS + _EXPONENTS)
 _EVERYWHERE = np.arange(_POINTS + _EXPONENTS) < _POINTS
 
@@ -230,7 +232,7 @@ def _is_positive(node: Node) -> bool:
 def _variable(node: Node) -> tuple[Sizes, frozenset[Node]]:
     """Return sizes that depend on the form of a node alone: what is rewritten must not depend on other formulas."""
     key = crc32(_form(node, _FORM).encode())
-    return _FIRST[key % _VARIABLES] + _SECOND[key // _VARIABLES % _VARIABLES], frozenset((node,))
+    return _rows(_FIRST)[key % _VARIABLES] + _rows(_SECOND)[key // _VARIABLES % _VARIABLES], frozenset((node,))
 
 
 def _form(node: Node, depth: int) -> str:
