@@ -86,7 +86,7 @@ def domain_of(equation: Identity) -> dict[str, tuple[float, float]]:
 
 def sides(equation: Identity, values: dict[str, Any], nodes: dict[str, Node]) -> list[Any]:
     """Return both sides in many digits; None where a side has no value in real arithmetic."""
-    found = []
+    found: list[Any] = []
     for side in (equation.left, equation.right):
         node = write(side, dict(nodes), apply)
         try:

@@ -36,7 +36,7 @@ STEPS = {"unless_nan": lambda x: mp.mpf(1), "to_real": lambda x: mp.mpf(bool(x))
 def value(name: str, *args: Any) -> Any:
     """Return a function's value in many digits; None where it has no finite real one."""
     try:
-        found = STEPS.get(name, SCALARS.get(name))(*map(mp.mpf, args))
+        found = (STEPS.get(name) or SCALARS[name])(*map(mp.mpf, args))
     except (ValueError, ZeroDivisionError, OverflowError, mp.libmp.NoConvergence, RecursionError):
         return None
     if isinstance(found, mp.mpc):
@@ -91,7 +91,7 @@ def rounded(f: Any, end: float) -> bool:
 
 
 def near(a: Any, b: Any, tolerance: float = 1e-30) -> bool:
-    return abs(a - b) <= tolerance * (1 + abs(b))
+    return bool(abs(a - b) <= tolerance * (1 + abs(b)))
 
 
 def check_monotone(name: str, i: int, way: str, args: tuple[float, ...], f: Any, rng: random.Random) -> None:

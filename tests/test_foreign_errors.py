@@ -11,7 +11,7 @@ import pytest
 import symdiff as sd
 
 x, s = sd.vector("x", 2), sd.scalar("s")
-KERNELS = {name: sd.compile(s**2, s, backend=name) for name in ("numpy", "interpreter")}  # type: ignore[arg-type]
+KERNELS = {name: sd.compile(s**2, s, backend=name) for name in ("numpy", "interpreter")}
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=list(KERNELS))

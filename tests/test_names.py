@@ -91,7 +91,8 @@ def test_names_change_no_number(text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_definitions_in_text_change_no_number(text: str) -> None:
     """Each call of a function is a definition of its own."""
-    lines, rest = [], text
+    lines: list[str] = []
+    rest = text
     while (found := re.search(r"\b(?!h\d)[a-z]+\d*\((?:[^()]*)\)", rest)) is not None:
         lines.append(f"h{len(lines)} = {found[0]}")
         rest = f"{rest[: found.start()]}h{len(lines) - 1}{rest[found.end() :]}"
