@@ -284,7 +284,7 @@ def test_what_strict_accepts_is_printed_in_work_linear_in_its_lines(rule: str) -
     from symdiff.ground.budget import Opened, balance
 
     used = []
-    for lines in (40, 80):
+    for lines in (60, 120):
         g = sd.gradient(chain(rule, lines), "x", budget="strict")
         with Opened("default"):
             before = balance()

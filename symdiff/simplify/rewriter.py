@@ -228,10 +228,11 @@ class _Table:
             while part.is_multiplicative and part.args[part.is_division].is_constant:
                 part = part.args[part.is_multiplication]
                 op = part.op
-            rows = self.by_term.get(key_of_term(op, part.first.op) if part.is_power else op)
+            key = key_of_term(op, part.first.op) if part.is_power else op
+            rows = self.by_term.get(key)
             if rows is not None:
                 found += rows
-            keys.add(key_of_term(op, part.first.op) if part.is_power else op)
+            keys.add(key)
         return [row for row in found if row.terms <= keys] if found else found
 
 
