@@ -144,7 +144,7 @@ def _tiny(low: float, high: float) -> tuple[str, float, float]:
 
 
 #: What docs/internals.md states: errors in units of the last place, everywhere in the domain.
-STATED = {
+STATED: dict[str, Any] = {
     "lgamma": (
         lambda x, y: mp.loggamma(x),
         5,

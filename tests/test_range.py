@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -35,7 +36,7 @@ KNOWN = [
     ("(exp(x)*y/z)**2", {"x": 500.0, "y": 1e-200, "z": 1e10}),
     ("(exp(x)*y)/(exp(w)*z)", {"x": 500.0, "w": -500.0, "y": 1e-217, "z": 1e217}),
 ]
-TRUE = [
+TRUE: list[Any] = [
     lambda: (mpmath.exp(-371) * mpmath.mpf("1e153")) ** 2,
     lambda: (mpmath.exp(-368) / mpmath.besselk(0, 368)) ** 2,
     lambda: (mpmath.exp(-400) / mpmath.besselk(0, 400)) ** 2,

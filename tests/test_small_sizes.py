@@ -168,7 +168,7 @@ def test_a_place_that_is_a_part_of_small_arrays_only(backend: str) -> None:
 
 
 #: Functions that NumPy has a value of for no elements, along the axes of a matrix and all of them.
-OF_FEW = {
+OF_FEW: dict[str, Any] = {
     "any({x}, axis={axis})": lambda x, axis: np.any(x, axis=axis),
     "all({x}, axis={axis})": lambda x, axis: np.all(x, axis=axis),
     "any({x} > 0.5, axis={axis})": lambda x, axis: np.any(x > 0.5, axis=axis),

@@ -39,7 +39,16 @@ def present(root: Node, *, derived: bool) -> Node:
     Node
         Equal in value.
     """
-    root = shorten(finish([root])[0]) if derived else root
+    if not derived:
+        return _made_whole(root)
+    finished = finish([root])[0]
+    # what was refused for numbers is shown where it is the shorter form
+    forms = {shorten(finished): None, finished: None}
+    return min((_shortest(_made_whole(form)) for form in forms), key=_written_length)
+
+
+def _made_whole(root: Node) -> Node:
+    """Return the formula with arrays in place of what is made of single entries."""
     order = postorder([root])
     entries: dict[Node, dict[tuple[int, ...], Node]] = {}
     new: dict[Node, Node] = {}
@@ -52,8 +61,19 @@ def present(root: Node, *, derived: bool) -> Node:
             new[node] = rebuild(node, shown) if node not in entries else node
         else:
             new[node] = node
-    whole = _assembled(new, entries, root)
-    return _shortest(whole) if derived else whole
+    return _assembled(new, entries, root)
+
+
+def _length(formula: Node) -> int:
+    return len(postorder([formula]))
+
+
+def _written_length(formula: Node) -> int:
+    """Return how many operations and operands there are, with what is shared written out."""
+    lengths = dict[Node, int]()
+    for node in postorder([formula]):
+        lengths[node] = 1 + sum([lengths[arg] for arg in node.args])
+    return lengths[formula]
 
 
 def _shortest(derivative: Node) -> Node:
@@ -63,7 +83,7 @@ def _shortest(derivative: Node) -> Node:
     if not has_unit_axes(order):
         return plain
     other = as_columns(collect(without_axes_of_one(order)))
-    return min(plain, other, key=lambda one: len(postorder([one])))
+    return min(plain, other, key=_length)
 
 
 def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
