@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from c_programs import EDGES, EXACT, ulps
 from tape import Tape
+from test_interpreter_functions import STATED
 
 import symdiff as sd
 from symdiff.codegen import splitting
@@ -47,12 +48,14 @@ def test_every_operation_is_that_of_native_code() -> None:
     CythonRunner(emit_cython(program)).run([x], got, False)
     NativeRunner(program).run([x], want, False)
     for k, name in enumerate(names):
-        distance = ulps(got[k], want[k])
+        # SciPy's have no digits where half the argument, or the result, is below the least normal number
+        least = (np.abs(x[:, 0]) < 1e-300) | (np.abs(want[k]) < 1e-300)
+        distance = np.where(least & (name in STATED), 0.0, ulps(got[k], want[k]))
         worst = int(np.argmax(distance))
-        # Functions of the vector library are within 4 units in the last place, those of libm within 1 or 2.
-        assert distance[worst] <= (0 if name in EXACT else 6), (
-            f"{name}{x[worst]}: {got[k][worst]!r}, {want[k][worst]!r}"
-        )
+        # Functions of the vector library are within 4 units in the last place, those of libm within 1 or 2, and those
+        # of our own within what is stated for each; Cython's come from SciPy, whose are within 4.
+        most = STATED[name][1] + 4 if name in STATED else 0 if name in EXACT else 6
+        assert distance[worst] <= most, f"{name}{x[worst]}: {got[k][worst]!r}, {want[k][worst]!r}"
     np.testing.assert_array_equal(got[-1], want[-1])
     assert np.signbit(got[-1][0, 3])
 

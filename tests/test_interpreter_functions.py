@@ -153,9 +153,13 @@ STATED: dict[str, Any] = {
     "digamma": (lambda x, y: mp.digamma(x), 8, (_tiny(-300, -1), (0, 1), (1, 2), (1.46, 1.463), (2, 9), _tiny(1, 300))),
     "gamma": (lambda x, y: mp.gamma(x), 6, (_tiny(-300, -1), (0, 0.5), (0.5, 2.5), (2.5, 9), (7, 171.6))),
     "erfcx": (_erfcx, 7, (_tiny(-300, 0), (0, 1), (1, 30), _tiny(1, 300), (-1, 0), (-26.6, -1))),
-    "ndtri": (_quantile, 7, (_tiny(-300, -20), _tiny(-20, -1), (0, 1), (0.07, 0.08), (0.49, 0.51), (0.99, 1))),
+    "ndtri": (_quantile, 7, (_tiny(-323, -20), _tiny(-20, -1), (0, 1), (0.07, 0.08), (0.49, 0.51), (0.99, 1))),
     "erfinv": (lambda x, y: _quantile((1 + x) / 2, y * 2**0.5) / mp.sqrt(2), 7, (_tiny(-20, -2), (-1, 1), (0.99, 1))),
-    "erfcinv": (lambda x, y: -_quantile(x / 2, -y * 2**0.5) / mp.sqrt(2), 7, (_tiny(-300, -1), (0, 2), (0.99, 1.01))),
+    "erfcinv": (
+        lambda x, y: -_quantile(x / 2, -y * 2**0.5) / mp.sqrt(2),
+        7,
+        (_tiny(-323, -308), _tiny(-300, -1), (0, 2), (0.99, 1.01)),
+    ),
 }
 
 
@@ -181,7 +185,8 @@ def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> No
         for make in (interpreted, generated):
             out = np.zeros(len(x))
             assert make(program, target).run([x], [out], len(x)) is None
-            np.testing.assert_allclose(out, numbers, rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
+            normal = (np.abs(x) > 1e-300) | (op != "erfcinv")  # SciPy's takes half of the argument, which loses digits
+            np.testing.assert_allclose(out[normal], numbers[normal], rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
             first = out if first is None else first
             np.testing.assert_array_equal(out, first)
         inner = np.concatenate(drawn)

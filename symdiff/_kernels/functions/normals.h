@@ -70,9 +70,9 @@ INLINE V NAME(do_quantile_near)(V q) {
       y, b2), y * y, NAME(do_fma)(b1, y, b0));
 }
 
-/* The standard normal quantile of 1 - p for p <= 0.075, by the same. */
-SLOW V NAME(do_quantile_far)(V p) {
-  V r = NAME(do_sqrt)(-NAME(do_log)(p));
+/* The standard normal quantile of 1 - p for p <= 0.075, by the same. Half of the least numbers is none: 2 p is given. */
+SLOW V NAME(do_quantile_far)(V twice) {
+  V r = NAME(do_sqrt)(B(0x1.62e42fefa39efp-1) - NAME(do_log)(twice));
   M deep = (M)(r > B(5.0));
   V x = r - NAME(do_pick)(deep, B(5.0), B(1.6)), y = x * x;
   V a0 = NAME(do_fma)(NAME(do_pick)(deep, B(5.46378491116411436990e0), B(4.63033784615654529590e0)), x,
@@ -92,30 +92,29 @@ SLOW V NAME(do_quantile_far)(V p) {
       NAME(do_pick)(deep, B(1.42151175831644588870e-7), B(5.47593808499534494600e-4)));
   V z = NAME(do_fma)(NAME(do_fma)(a3, y, a2), y * y, NAME(do_fma)(a1, y, a0)) / NAME(do_fma)(NAME(do_fma)(b3, y,
       b2), y * y, NAME(do_fma)(b1, y, b0));
-  z = NAME(do_pick)((M)(p == B(0.0)), B(__builtin_inf()), z);
-  return NAME(do_pick)((M)(p >= B(0.0)), z, B(__builtin_nan("")));
+  z = NAME(do_pick)((M)(twice == B(0.0)), B(__builtin_inf()), z);
+  return NAME(do_pick)((M)(twice >= B(0.0)), z, B(__builtin_nan("")));
 }
 
-/* The standard normal quantile of 1/2 + q, where p is the smaller of 1/2 - q and 1/2 + q, with all digits. */
-SLOW V NAME(do_quantile)(V q, V p) {
+/* The standard normal quantile of 1/2 + q, with twice the smaller of 1/2 - q and 1/2 + q in all its digits. */
+SLOW V NAME(do_quantile)(V q, V twice) {
   M far = ~(M)((V)((M)q & ~SIGN) <= B(0.425));
   V r = NAME(do_quantile_near)(q);
-  if (NAME(do_any)(far)) r = NAME(do_pick)(far, (V)((M)NAME(do_quantile_far)(p) | ((M)q & SIGN)), r);
+  if (NAME(do_any)(far)) r = NAME(do_pick)(far, (V)((M)NAME(do_quantile_far)(twice) | ((M)q & SIGN)), r);
   return r;
 }
 
 SLOW V NAME(do_ndtri)(V x) {
-  return NAME(do_quantile)(x - B(0.5), NAME(do_pick)((M)(x < B(0.5)), x, B(1.0) - x));
+  return NAME(do_quantile)(x - B(0.5), B(2.0) * NAME(do_pick)((M)(x < B(0.5)), x, B(1.0) - x));
 }
 
 SLOW V NAME(do_erfinv)(V x) {
   V half = B(0.5) * x, a = (V)((M)half & ~SIGN);
-  V r = NAME(do_quantile)(half, B(0.5) - a) * B(0x1.6a09e667f3bcdp-1);
+  V r = NAME(do_quantile)(half, B(1.0) - B(2.0) * a) * B(0x1.6a09e667f3bcdp-1);
   return NAME(do_pick)((M)(a < B(0x1p-1000)), B(0x1.c5bf891b4ef6bp-1) * x, r); /* half of the smallest number is 0 */
 }
 
 SLOW V NAME(do_erfcinv)(V x) {
-  V half = B(0.5) * x;
-  V p = NAME(do_pick)((M)(x < B(1.0)), half, B(1.0) - half);
-  return NAME(do_quantile)(B(0.5) - half, p) * B(0x1.6a09e667f3bcdp-1);
+  V twice = NAME(do_pick)((M)(x < B(1.0)), x, B(2.0) - x);
+  return NAME(do_quantile)(B(0.5) - B(0.5) * x, twice) * B(0x1.6a09e667f3bcdp-1);
 }
