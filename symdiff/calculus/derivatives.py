@@ -210,7 +210,7 @@ def _check_size(shape: Shape) -> None:
 
 
 #: The more expensive of two results with more nodes than the first is discarded as it is; up to the second,
-#: unless it costs at most so many times as much.
+#: unless it costs at most so many times as much. Beyond that, one of two that cost the same is taken.
 _LONG, _VERY_LONG, _CLOSE = 100, 200, 1.05
 
 
@@ -224,8 +224,9 @@ def _promising(candidates: list[Node]) -> list[Node]:
     if min(lengths) <= _LONG:
         return candidates
     costs = [cost([result]) for result in candidates]
-    most = min(costs) * (_CLOSE if max(lengths) <= _VERY_LONG else 1.0)
-    return [result for result, own in zip(candidates, costs, strict=True) if own <= most]
+    if max(lengths) > _VERY_LONG:
+        return [candidates[costs.index(min(costs))]]
+    return [result for result, own in zip(candidates, costs, strict=True) if own <= _CLOSE * min(costs)]
 
 
 def _check_part(node: Node, w: Node, result: Node, disconnected: str, trail: Trail) -> None:
