@@ -1,14 +1,19 @@
-"""A compilation that is interrupted leaves everything as if it had not begun; how far it is, is told on request."""
+"""What is interrupted ends, a compilation as if it had not begun; how far it is, is told on request."""
 
 from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import textwrap
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from test_cache import folder, script  # noqa: F401
 
@@ -121,3 +126,87 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
     os.close(mine)
     assert b"\x1b[" in told
     assert b"symdiff: simplify" not in told
+
+
+SLOW = "hyp1f1(1.5, x, 3*x)*yv(x, x)*betainc(x, x, 0.3)"
+
+
+def _of_many(text: str, count: int, **options: Any) -> Callable[..., Any]:
+    kernel = sd.compile(text, x=(), **options)
+    x = np.broadcast_to(np.linspace(0.1, 0.9, 1000), (count, 1000))
+    return lambda out: kernel(x, out=out)
+
+
+def _loop(backend: Any, threads: int) -> Callable[..., Any]:
+    A, x = sd.matrix("A", "n", "n"), sd.vector("x", "n")
+    kernel = sd.compile(sd.iterate(lambda s: sd.tanh(A @ s), x, 100_000_000), [A, x], backend=backend, threads=threads)
+    return lambda out: kernel(np.eye(8), np.ones(8), out=out)
+
+
+def _scalars(backend: Any, threads: int) -> Callable[..., Any]:
+    x = sd.scalar("x")
+    kernel = sd.compile(sd.iterate(sd.cos, x, 2_000_000_000), [x], backend=backend, threads=threads)
+    return lambda out: kernel(np.ones(1), out=out)
+
+
+def _product(backend: Any, threads: int) -> Callable[..., Any]:
+    A = sd.matrix("A", "n", "n")
+    kernel = sd.compile(A @ A @ A @ A @ A @ A, [A], backend=backend, threads=threads)
+    numbers = np.random.default_rng(0).uniform(size=(3000, 3000))
+    return lambda out: kernel(numbers, out=out)
+
+
+def _rows(backend: Any, threads: int) -> Callable[..., Any]:
+    A, x = sd.matrix("A", "m", "n"), sd.vector("x", "n")
+    kernel = sd.compile(sd.exp(A @ x).sum(), [A, x], batch=[x], backend=backend, threads=threads)
+    rows = np.broadcast_to(np.linspace(0.0, 1.0, 40), (20_000_000, 40))
+    return lambda out: kernel(np.ones((50, 40)), rows, out=out)
+
+
+#: Calls that take a minute and more, and the shapes of their results.
+CALLS: dict[str, tuple[Callable[[Any, int], Callable[..., Any]], tuple[int, ...]]] = {
+    "samples": (lambda backend, threads: _of_many(SLOW, 8000, backend=backend, threads=threads), (8000, 1000)),
+    "sum": (lambda backend, threads: _of_many(SLOW, 10**7, backend=backend, threads=threads, reduce="sum"), ()),
+    "loop": (_loop, (8,)),
+    "loop of numbers": (_scalars, (1,)),
+    "product": (_product, (3000, 3000)),
+    "rows": (_rows, (20_000_000,)),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_that_is_interrupted_ends_at_once(name: str, backend: Any, threads: int) -> None:
+    make, shape = CALLS[name]
+    call, out = make(backend, threads), np.full(shape, -7.0)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            call(out)
+        assert time.monotonic() - start < 6  # a second on a machine with nothing else to do
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert any("out=" in note for note in caught.value.__notes__)
+
+
+def test_a_signal_whose_handler_returns_leaves_the_call_as_it_is() -> None:
+    seen = []
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+    kernel = sd.compile("sin(x)*yv(x, x)", x=(), backend="native")
+    x = np.linspace(0.1, 0.9, 300_000)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.05)
+        found = kernel(x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen
+    np.testing.assert_array_equal(found, kernel(x))

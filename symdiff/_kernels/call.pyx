@@ -15,13 +15,13 @@ from libc.stdlib cimport calloc, free
 
 from .arrays.arguments cimport accept, broadcast, library_of, MOST_PORTS, sd_given
 from .arrays.declared cimport are_declared, facts_of, sd_facts
-from .arrays.describe cimport (SD_AXES, describe, describe_new, extent, first_above, fits, lie_in_columns, MANY, number, put_apart,
+from .arrays.describe cimport (SD_AXES, SD_RAISED, describe, describe_new, extent, first_above, fits, lie_in_columns, MANY, number, put_apart,
                                sd_call, sd_port)
 from .arrays.results cimport (begin_memory, end_memory, make_arrays, next_memory, pack, sd_cell_memory,
                               sd_keep, sd_keep_cells, sd_kept_bytes, sd_result_memory, unpack)
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
 from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
-from .unit cimport NativeCall, run_batch, usual_threads
+from .unit cimport NativeCall, raise_kept, run_batch, usual_threads
 
 cnp.import_array()
 
@@ -386,6 +386,8 @@ cdef class CallPath:
         for p in range(self.inputs + self.outputs):
             if ports[p].offsets != NULL:
                 free(<void *>ports[p].offsets)
+        if failed == SD_RAISED:
+            raise_kept()
         return ready and unit is not None and failed == -1
 
     @cython.final

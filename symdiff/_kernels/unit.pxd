@@ -11,8 +11,11 @@ cdef class NativeCall:
     cdef readonly object library
 
 
-#: Run a whole batch: the first failing sample, -1 for none, SD_NO_MEMORY.
+#: Run a whole batch: the first failing sample, -1 for none, SD_NO_MEMORY, SD_RAISED where a signal has.
 cdef long run_batch(const sd_call *call, long *which) noexcept nogil
+#: Tell whether a signal has come in whose handler raises; what it raised is kept until raise_kept raises it.
+cdef int ask() noexcept nogil
+cdef int raise_kept() except -1
 #: Threads of calls whose kernels do not say how many.
 cdef int usual_threads() noexcept nogil
 #: Do work(parts + t * size) for each t below ``threads``, in threads where there are any.

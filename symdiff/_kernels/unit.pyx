@@ -6,9 +6,11 @@ has prepared, with any batch axes.
 """
 
 cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
 
 import math
+import threading
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from .arrays.describe cimport (
     SD_AXES,
     SD_MOST,
     SD_NO_MEMORY,
+    SD_RAISED,
     describe,
     lie_in_columns,
     sd_call,
@@ -33,8 +36,49 @@ cdef extern from "batch/run.h":
     void symdiff_set_num_threads(int count) noexcept nogil
     void sd_end_threads() noexcept nogil
     long sd_run(const sd_call *call, long *which) noexcept nogil
+    int (*sd_ask)() noexcept nogil
+    long long sd_now() noexcept nogil
     void sd_run_parts(void *(*work)(void *) noexcept nogil, char *parts, long size, int threads) noexcept nogil
 
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() noexcept nogil
+
+#: Handlers of signals run in this thread alone.
+cdef unsigned long main_thread = threading.main_thread().ident
+#: Nanoseconds between two looks for a signal, and when it is time for the next one.
+cdef long long patience = 50_000_000, due = 0
+#: What a handler raised while native code ran.
+cdef object kept_error = None
+
+
+cdef int ask() noexcept nogil:
+    global due
+    if PyThread_get_thread_ident() != main_thread or sd_now() < due:
+        return 0
+    due = sd_now() + patience
+    with gil:
+        return is_raised()
+
+
+cdef int is_raised() noexcept:
+    global kept_error
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        kept_error = error
+        return 1
+    return 0
+
+
+cdef int raise_kept() except -1:
+    global kept_error
+    error, kept_error = kept_error, None
+    error.add_note("the call of a kernel ended early: arrays that were given as out= hold a part of the results")
+    raise error
+
+
+sd_ask = ask
 
 #: Samples of one call, at most.
 MOST_SAMPLES = SD_MOST
@@ -214,6 +258,8 @@ cdef class NativeCall:
             free(call.ports)
         if failed == SD_NO_MEMORY:
             raise MemoryError
+        if failed == SD_RAISED:
+            raise_kept()
         return None if failed < 0 else (failed, which)
 
 

@@ -20,7 +20,7 @@ from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, product
 from .modes import pullback, pushforward
 
-__all__ = ["by_rows"]
+__all__ = ["by_rows", "row_axis"]
 
 
 def by_rows(f: Node, x: Node) -> list[Node]:
@@ -40,7 +40,7 @@ def by_rows(f: Node, x: Node) -> list[Node]:
     stand_in = {use: placeholder(("rows", k), use.shape) for k, use in enumerate(uses)}
     (cut,) = substitute([f], stand_in)
     starts = {stand_in[use]: use.payload.axis + x.ndim for use in uses}
-    row = _row_axis(cut, starts)
+    row = row_axis(cut, starts)
     if row is None:
         return []
     back = {start: use for use, start in stand_in.items()}
@@ -108,7 +108,7 @@ def _add(a: Node | None, b: Node) -> Node:
 # ---------------------------------------------------------------------------- which axis rows stand along
 
 
-def _row_axis(f: Node, starts: dict[Node, int]) -> int | None:
+def row_axis(f: Node, starts: dict[Node, int]) -> int | None:
     """Return the axis of ``f`` along which its rows stand, None if some depends on more than one row."""
     order = postorder([f])
     moving = dependents(order, starts)
@@ -199,7 +199,7 @@ _RULES: dict[str, Callable[[Node, Sequence[Node], dict[Node, int]], int | None]]
     "reshape": _reshape,
     "named": _beside(lambda node: set()),
     "triangle": _MATRIX,
-    **dict.fromkeys((*CUMULATIVE, *LISTED, "concatenate"), _beside(lambda node: {node.payload.axis})),
+    **dict.fromkeys((*CUMULATIVE, *LISTED, "concatenate", "arrange"), _beside(lambda node: {node.payload.axis})),
     **dict.fromkeys(REDUCTIONS, _reduction),
     **dict.fromkeys(NORMALIZATIONS, _beside(lambda node: set(node.payload.axes))),
     **dict.fromkeys(MATRIX_OPS, _MATRIX),

@@ -191,7 +191,7 @@ class Isotropic(NamedTuple):
     """A function V diag(g) V^T of a symmetric matrix and all its eigenvalues, or its differential along a direction.
 
     ``function`` is g as a formula of all eigenvalues and of ``parameters`` arrays, ``slopes`` its derivative by the
-    eigenvalues. ``nulls`` is None but for [[0, B], [B^T, 0]]: the number of zeros that all such matrices have.
+    eigenvalues: of a stack by those of each matrix alone, where g depends on no others. ``nulls`` is None but for [[0, B], [B^T, 0]]: the number of zeros that all such matrices have.
     ``transposed`` turns the differential around, where the slopes are not symmetric.
     """
 
@@ -200,6 +200,11 @@ class Isotropic(NamedTuple):
     parameters: int
     nulls: int | None = None
     transposed: bool = False
+
+    @property
+    def is_by_matrix(self) -> bool:
+        """Whether g of each matrix depends on its own eigenvalues alone."""
+        return bool(self.slopes.ndim == self.function.ndim + 1)
 
 
 # ---------------------------------------------------------------------------- rows

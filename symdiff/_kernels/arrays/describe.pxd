@@ -9,7 +9,7 @@ from libc.string cimport memmove
 
 cdef extern from "batch/unit.h":
     enum: SD_AXES
-    enum: SD_NO_MEMORY
+    enum: SD_NO_MEMORY, SD_RAISED
     const long SD_MOST
     ctypedef long (*sd_kernel)(long, long, const char **, const long *, char **, const long *, void *,
                                void **, long *) noexcept nogil

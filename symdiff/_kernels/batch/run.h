@@ -64,12 +64,13 @@ static long sd_uneven(const sd_call *c) {
 }
 
 /* Run the samples that a thread takes. */
-static long sd_range_worker(sd_work *work, long *which) {
+static long sd_range_worker(sd_part *part, long *which) {
+  const sd_call *c = part->work->call;
   char local[SD_LOCAL + SD_VECTOR];
   sd_room r;
   long from, to, failed = -1;
-  if (!sd_make_room(work->call, &r, local, 0)) return SD_NO_MEMORY;
-  while (failed < 0 && sd_take(work, &from, &to)) failed = sd_range(work->call, &r, from, to, which);
+  if (!sd_make_room(c, &r, local, 0)) return SD_NO_MEMORY;
+  while (failed < 0 && sd_take(part, &from, &to)) failed = sd_range(c, &r, from, to, which);
   sd_leave_room(&r);
   return failed;
 }
@@ -125,7 +126,7 @@ static char *sd_pack_runs(const sd_call *c) {
   return memory;
 }
 
-/* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
+/* Run a whole batch. Returns the first failing sample, -1 for none, SD_NO_MEMORY, or SD_RAISED where a signal has. */
 static long sd_run(const sd_call *c, long *which) {
   if (c->unit->reduce) return sd_sum(c, which);
   if (c->count == 1) {

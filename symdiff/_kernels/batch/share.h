@@ -11,27 +11,60 @@
 
 /* Threads of one call, at most. */
 enum { SD_THREADS = 64 };
-/* Operations for which a thread is worth its while. */
-enum { SD_WORTH = 500000 };
+/* Operations for which a thread is worth its while, those of the first piece, and nanoseconds up to which pieces grow. */
+enum { SD_WORTH = 500000, SD_FIRST = 65536, SD_QUICK = 4000000 };
 
 typedef struct {
   const sd_call *call;
-  long begin, end, piece; /* piece: 0 for one thread, which takes all at once */
-  double *sums;           /* when summing, the sum of each block */
-  long next;              /* the first that nobody has taken */
-  int stop;               /* one has failed: what is taken will be finished, and nothing more is taken */
+  long begin, end, most; /* most: the largest piece */
+  double *sums;          /* when summing, the sum of each block */
+  long next;             /* the first that nobody has taken */
+  int stop;              /* one has failed: what is taken will be finished, and nothing more is taken */
+  int raised;            /* a signal has */
 } sd_work;
 
 /* Takes pieces until there is none. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
-typedef long (*sd_worker)(sd_work *work, long *which);
+typedef struct sd_part sd_part;
+typedef long (*sd_worker)(sd_part *part, long *which);
 
-/* Take the next piece, from .. to; 0 if there is none. */
-static inline int sd_take(sd_work *work, long *from, long *to) {
+/* One thread's part of the work. */
+struct sd_part {
+  sd_work *work;
+  sd_worker worker;
+  long failed, which;
+  long piece;      /* the next one */
+  long long since; /* when the one before was taken, in nanoseconds; 0 for none */
+};
+
+/* Tells whether a signal has come in that raises; for whom it is not, 0. */
+static int (*sd_ask)(void);
+
 #ifndef _WIN32
-  if (work->piece) {
+static inline long long sd_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+#endif
+
+/* Take the next piece, from .. to; 0 if there is none. Pieces grow until each takes a while, in which nobody looks for a
+   signal. */
+static inline int sd_take(sd_part *part, long *from, long *to) {
+  sd_work *work = part->work;
+#ifndef _WIN32
+  if (work->most) {
     if (__atomic_load_n(&work->stop, __ATOMIC_RELAXED)) return 0;
-    *from = __atomic_fetch_add(&work->next, work->piece, __ATOMIC_RELAXED);
-    *to = work->end - *from > work->piece ? *from + work->piece : work->end;
+    if (__atomic_load_n(&work->next, __ATOMIC_RELAXED) >= work->end) return 0;
+    long long now = sd_now();
+    if (part->since && now - part->since < SD_QUICK && part->piece <= work->most / 2) part->piece *= 2;
+    if (part->since && sd_ask && sd_ask()) {
+      __atomic_store_n(&work->raised, 1, __ATOMIC_RELAXED);
+      __atomic_store_n(&work->stop, 1, __ATOMIC_RELAXED);
+      return 0;
+    }
+    part->since = now;
+    *from = __atomic_fetch_add(&work->next, part->piece, __ATOMIC_RELAXED);
+    *to = work->end - *from > part->piece ? *from + part->piece : work->end;
     return *from < work->end;
   }
 #endif
@@ -40,16 +73,9 @@ static inline int sd_take(sd_work *work, long *from, long *to) {
   return *from < *to;
 }
 
-/* One thread's part of the work. */
-typedef struct {
-  sd_work *work;
-  sd_worker worker;
-  long failed, which;
-} sd_part;
-
 static void *sd_labour(void *argument) {
   sd_part *part = argument;
-  part->failed = part->worker(part->work, &part->which);
+  part->failed = part->worker(part, &part->which);
 #ifndef _WIN32
   if (part->failed >= 0) __atomic_store_n(&part->work->stop, 1, __ATOMIC_RELAXED);
 #endif
@@ -74,24 +100,27 @@ static void sd_run_parts(void *(*work)(void *), char *parts, long size, int thre
    where each takes about `cost` operations. */
 static long sd_share(const sd_call *c, sd_worker worker, long begin, long end, long unit, long cost, double *sums,
                      long *which) {
-  sd_work work = {c, begin, end, 0, sums, begin, 0};
+  sd_work work = {c, begin, end, 0, sums, begin, 0, 0};
   sd_part parts[SD_THREADS];
-  long threads = 1, failed = -1;
+  long threads = 1, failed = -1, piece = 0;
 #ifndef _WIN32
+  piece = (SD_FIRST / (cost + 1) + unit) / unit * unit;
   if (c->threads > 1 && end - begin > unit) {
     /* below some tens of microseconds each, sharing costs more than it gains */
     long least = 1 + SD_WORTH / (cost + 1), most = (end - begin) / least;
     threads = c->threads < most ? c->threads : most;
     if (threads > SD_THREADS) threads = SD_THREADS;
     if (threads < 1) threads = 1;
-    work.piece = (end - begin) / (8 * threads);
-    if (work.piece < least / 4) work.piece = least / 4;
-    work.piece = (work.piece + unit) / unit * unit;
-    if (threads == 1) work.piece = 0;
+    work.most = (end - begin) / (8 * threads);
+    if (work.most < least / 4) work.most = least / 4;
+    work.most = (work.most + unit) / unit * unit;
+    if (piece > work.most) piece = work.most;
   }
+  if (threads == 1) work.most = end - begin > 2 * piece ? end - begin : 0;
 #endif
-  for (long t = 0; t < threads; t++) parts[t] = (sd_part){&work, worker, -1, 0};
+  for (long t = 0; t < threads; t++) parts[t] = (sd_part){&work, worker, -1, 0, piece, 0};
   sd_run_parts(sd_labour, (char *)parts, sizeof *parts, (int)threads);
+  if (work.raised) return SD_RAISED;
   for (long t = 0; t < threads; t++) {
     if (parts[t].failed == SD_NO_MEMORY) return SD_NO_MEMORY;
     /* the first in the order of samples: pieces are taken in that order */

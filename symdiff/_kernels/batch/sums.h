@@ -104,13 +104,14 @@ static long sd_blocks(const sd_call *c, const sd_room *r, long from, long to, do
 }
 
 /* Sum the blocks that a thread takes. */
-static long sd_sum_worker(sd_work *work, long *which) {
+static long sd_sum_worker(sd_part *part, long *which) {
+  const sd_work *work = part->work;
   const sd_call *c = work->call;
   char local[SD_LOCAL + SD_VECTOR];
   sd_room r;
   long from, to, failed = -1;
   if (!sd_make_room(c, &r, local, sd_together(c, c->unit->total))) return SD_NO_MEMORY;
-  while (failed < 0 && sd_take(work, &from, &to))
+  while (failed < 0 && sd_take(part, &from, &to))
     failed = sd_blocks(c, &r, from, to, work->sums + (from - work->begin) * r.total, which);
   sd_leave_room(&r);
   return failed;

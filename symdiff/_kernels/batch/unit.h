@@ -20,7 +20,7 @@ typedef long (*sd_kernel)(long begin, long end, const char *const *in, const lon
 
 /* Samples of a block of a sum, axes of a batch, bytes of the widest vector and of a line of the cache. */
 enum { SD_BLOCK = 1024, SD_AXES = 8, SD_VECTOR = 64, SD_LINE = 64 };
-enum { SD_NO_MEMORY = -2 };
+enum { SD_NO_MEMORY = -2, SD_RAISED = -4 };
 /* Samples of a call, at most. Arrays that samples share take no memory, so there may be any number; beyond the
    last of them threads still count on by a few pieces. */
 #define SD_MOST (LONG_MAX / 64)

@@ -21,7 +21,7 @@ import numpy as np
 from symdiff.errors import SingularMatrixError
 
 from ..arrays.describe cimport sd_call, sd_unit
-from ..unit cimport NativeCall, run_batch, run_parts
+from ..unit cimport NativeCall, ask, raise_kept, run_batch, run_parts
 from .bind cimport SD_RANK, BoundPlan, sd_array, sd_plan, sd_step
 
 from ..unit import MOST_SAMPLES
@@ -37,6 +37,7 @@ cdef extern from "plan/run.h":
         void (*run_parts)(void *(*)(void *) noexcept nogil, char *, long, int) noexcept nogil
         const sd_unit *(*make_unit)(void *, int, int) noexcept nogil
         long (*call_python)(void *, const sd_step *, char *const *, const long *const *, long, long) noexcept nogil
+        int (*ask)() noexcept nogil
     ctypedef struct sd_job:
         const sd_plan *plan
         const sd_hooks *hooks
@@ -82,6 +83,7 @@ hooks.run_batch = run_batch
 hooks.run_parts = run_parts
 hooks.make_unit = make_unit
 hooks.call_python = call_python
+hooks.ask = ask
 sd_sorter = sd_find_sorter()
 if sd_sorter == NULL:
     raise ImportError("this version of NumPy keeps its sort of float64 in another place; symdiff needs another version")
@@ -300,6 +302,8 @@ cdef tuple land(Plan plan, sd_flight *flight, const sd_failure *failure):
     if failure.sample == SD_NO_MEMORY:
         raise MemoryError
     if failure.sample == SD_RAISED:
+        if error is None:
+            raise_kept()
         raise error
     if plan.functions[failure.step] is None:
         message = plan.messages[failure.step][failure.which]

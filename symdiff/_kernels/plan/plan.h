@@ -59,8 +59,6 @@ enum {
   SD_SOLVE_TRANSPOSED,
   SD_CHOLESKY
 };
-/* Returned besides SD_NO_MEMORY: a function in Python has raised. */
-enum { SD_RAISED = -4 };
 /* Tiles whose sums are added up one after the other; the sums of such groups are added in their order. */
 enum { SD_GROUP = 8 };
 
@@ -148,12 +146,14 @@ typedef struct sd_plan {
   const sd_matrix_functions *matrices;
 } sd_plan;
 
-/* What the modules around this one do: run a batch, let several threads work, make a unit, call Python. */
+/* What the modules around this one do: run a batch, let several threads work, make a unit, call Python, and tell whether
+   a signal has raised. */
 typedef struct {
   long (*run_batch)(const sd_call *, long *);
   void (*run_parts)(void *(*)(void *), char *, long, int);
   const sd_unit *(*make_unit)(void *, int, int);
   long (*call_python)(void *, const sd_step *, char *const *, const long *const *, long, long);
+  int (*ask)(void);
 } sd_hooks;
 
 /* A call in flight. */
@@ -169,7 +169,20 @@ typedef struct {
   int threads;
   char *kept;
   double *totals;
+  int *raised; /* a signal has: nothing more is begun */
 } sd_job;
+
+/* Whether a signal has raised, of which any thread of a call learns here. */
+static inline int sd_is_raised(const sd_job *job) {
+#ifndef _WIN32
+  if (__atomic_load_n(job->raised, __ATOMIC_RELAXED)) return 1;
+  if (!job->hooks->ask()) return 0;
+  __atomic_store_n(job->raised, 1, __ATOMIC_RELAXED);
+  return 1;
+#else
+  return job->hooks->ask() ? *job->raised = 1 : *job->raised;
+#endif
+}
 
 /* One thread's part of it: a tile. */
 typedef struct {

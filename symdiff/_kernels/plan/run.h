@@ -20,8 +20,8 @@
 #include "steps/reduce.h"
 #include "steps/direct.h"
 
-/* Groups of tiles that each thread has at once. */
-enum { SD_AHEAD = 2 };
+/* Groups of tiles that each thread has at once, and turns of a loop between two looks for a signal. */
+enum { SD_AHEAD = 2, SD_LOOK_TURNS = 16 };
 
 /* Where and why a call failed. */
 typedef struct {
@@ -66,6 +66,10 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
     }
   }
   for (long turn = 0; turn < step->turns; turn++) {
+    if (turn % SD_LOOK_TURNS == SD_LOOK_TURNS - 1 && sd_is_raised(s->job)) {
+      *failure = (sd_failure){SD_RAISED, step->number, 1, 0};
+      return 0;
+    }
     sd_begin_turn(s, step, turn);
     for (int i = 1; i <= step->span; i++) {
       const sd_step *own = step + i;
@@ -99,7 +103,7 @@ static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
       i += step->span;
       continue;
     }
-    sample = sd_step_runs[step->kind](s, step, &which);
+    sample = phase != SD_TILE && i && sd_is_raised(s->job) ? SD_RAISED : sd_step_runs[step->kind](s, step, &which);
     if (sample == -1) continue;
     *failure = (sd_failure){sample < 0 ? sample : s->first + sample, step->number, step->shared, which};
     if (sample <= 0 || !step->tiled) return;
@@ -187,7 +191,10 @@ static void *sd_lend_hand(void *argument) {
     for (long at = first; at < end; at += plan->tile) {
       s.fresh = at == first;
       s.last = end - at <= plan->tile;
-      sd_run_tile(&s, at, s.last ? end - at : plan->tile, &hand->failure);
+      if ((at != first || group != round->begin) && sd_is_raised(round->job))
+        hand->failure.sample = SD_RAISED;
+      else
+        sd_run_tile(&s, at, s.last ? end - at : plan->tile, &hand->failure);
       if (hand->failure.sample == -1) continue;
 #ifndef _WIN32
       __atomic_store_n(&round->stop, 1, __ATOMIC_RELAXED);
@@ -314,6 +321,7 @@ static void sd_run_plan(sd_job *job, char *memory, sd_failure *failure) {
   long pointers = sd_rounded(plan->array_count * (long)sizeof(char *));
   char **base, *slot;
   const long **ways;
+  int raised = 0;
   sd_state s;
   memory = sd_line_up(memory);
   base = (char **)memory, ways = (const long **)(memory + pointers);
@@ -331,6 +339,7 @@ static void sd_run_plan(sd_job *job, char *memory, sd_failure *failure) {
   }
   job->data = base;
   job->strides = ways;
+  job->raised = &raised;
   sd_enter(&s, job, slot + sd_rounded(plan->slot_bytes), job->threads);
   failure->sample = -1;
   if (job->count == 0) {

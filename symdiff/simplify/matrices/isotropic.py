@@ -80,6 +80,8 @@ class _Parts:
 
     def _own_slopes(self) -> Node:
         """Return the slopes of g by the eigenvalues of the same matrix: rows are g's elements."""
+        if self.payload.is_by_matrix:
+            return self.slopes
         stack, front = self.stack, self.slopes.ndim - 2 * (self.stack + 1)
         lead, inner = tuple(range(front)), tuple(range(100, 100 + stack))
         return einsum([self.slopes], [(*lead, *inner, 200, *inner, 201)], (*lead, *inner, 200, 201))
@@ -104,17 +106,27 @@ class _Parts:
         return change
 
     def _moved(self, dx: Node) -> Node:
-        stack, front = self.stack, self.slopes.ndim - 2 * (self.stack + 1)
+        stack, front = self.stack, self.payload.function.ndim - self.stack - 1
         free = dx.ndim - stack - 1
         lead = tuple(range(-max(front, free), 0))
         rows, columns = (tuple(range(start, start + stack + 1)) for start in (100, 200))
         given = (*lead[len(lead) - front :], *rows, *columns)
+        if self.payload.is_by_matrix:
+            columns = (*rows[:-1], columns[-1])
+            given = (*lead[len(lead) - front :], *rows, columns[-1])
         if self.payload.transposed:
             rows, columns = columns, rows
         moved = (*lead[len(lead) - free :], *columns)
         own = [_without_ones(x, labels, self.shape, len(lead)) for x, labels in ((self.slopes, given), (dx, moved))]
         sizes = dict(zip(lead, self.shape, strict=False))
-        return einsum([self.slopes, dx], own, (*lead, *rows), sizes)
+        if self.payload.is_by_matrix:
+            return einsum([self.slopes, dx], own, (*lead, *rows), sizes)
+        # a matrix that g does not depend on may be one that a condition leaves out, and its change nan
+        every = (*lead, *rows, *columns)
+        sizes |= dict(zip(columns, self.x.shape, strict=True)) | dict(zip(rows, self.x.shape, strict=True))
+        slopes = einsum([self.slopes], own[:1], every, sizes)
+        moved = where(compare("equal", slopes, 0.0), 0.0, einsum([self.slopes, dx], own, every, sizes))
+        return einsum([moved], [every], (*lead, *rows))
 
     # ------------------------------------------------------------------------ differences
 

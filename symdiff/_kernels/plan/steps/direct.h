@@ -321,6 +321,8 @@ static void sd_copy_tight(sd_state *s, const sd_tight *t, const sd_step *loop, c
 /* Run such a loop. Carried values stay in columns, so that each turn reads whole vectors that the turn before wrote.
    Returns -1, the sample that failed, or SD_ELSEWHERE_LOOP where the loop has to run step by step. */
 enum { SD_ELSEWHERE_LOOP = -5 };
+/* Its turns between two looks for a signal. */
+enum { SD_LOOK_TIGHT = 4096 };
 static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   const sd_step *step = loop + 1;
   const long *swaps = loop->moved + 2 * loop->windows;
@@ -334,6 +336,10 @@ static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   sd_find_addresses(&t, s, loop);
   for (long turn = 0; turn < loop->turns && failed == -1; turn++) {
     int odd = turn & 1;
+    if (turn % SD_LOOK_TIGHT == SD_LOOK_TIGHT - 1 && sd_is_raised(s->job)) {
+      failed = SD_RAISED;
+      break;
+    }
     sd_begin_turn(s, loop, turn);
     for (int m = 0; m < t.moved; m++) {
       const sd_start *start = step->starts + t.moves[m];

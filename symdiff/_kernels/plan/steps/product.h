@@ -327,7 +327,7 @@ static long sd_run_product(sd_state *s, const sd_step *step, long *which) {
                     s->job->plan->one_order);
   shared.places = &f, shared.at = sd_factors_at;
   for (int i = 0; i < f.count[SD_PLACES]; i++) places *= f.lengths[f.label[SD_PLACES][i]];
-  sd_multiply_places(&shared, places, s->threads, s->job->hooks, scratch);
+  if (sd_multiply_places(&shared, places, s->threads, s->job, scratch)) return SD_RAISED;
   if (half && (packed || !step->accumulate || s->last)) sd_mirror_places(&f, &rows, &columns);
   if (packed) {
     for (int l = 0; l < f.loops; l++)

@@ -14,6 +14,8 @@
 /* Threads of one call at most; multiplications worth a thread; rows in a part, of which packing the other factor again
    is a few percent, are multiples of those that a vector's kernels take together. */
 enum { SD_MOST_THREADS = 64, SD_WORTH_A_THREAD = 500000, SD_PART_ROWS = 192 };
+/* Times a thread's worth of work within which nobody looks for a signal. */
+enum { SD_PATIENT = 4000 };
 /* What makes a product: gemm.h's functions. */
 enum { SD_BY_DOT, SD_BY_VECTOR, SD_BY_MATRIX, SD_BY_HALF };
 
@@ -76,6 +78,7 @@ typedef struct {
   const void *places; /* what `at` reads */
   void (*at)(const void *, long, sd_one_product *);
   long parts, rows, end, next; /* parts of a place, rows of a part; parts of all places */
+  const sd_job *job;
 } sd_shared_product;
 
 static sd_one_product sd_product_at(const sd_shared_product *shared, long place) {
@@ -101,7 +104,7 @@ static void *sd_share_product(void *argument) {
 #endif
     sd_one_product own;
     long first, end;
-    if (part >= shared->end) return 0;
+    if (part >= shared->end || (part && sd_is_raised(shared->job))) return 0;
     own = sd_product_at(shared, part / shared->parts);
     /* the last rows of a triangle take longest, so they come first */
     first = (shared->parts - 1 - part % shared->parts) * shared->rows;
@@ -113,8 +116,8 @@ static void *sd_share_product(void *argument) {
   }
 }
 
-/* Make the products of all places. ``threads`` is how many there may be; scratch is memory for one. */
-static void sd_multiply_places(sd_shared_product *shared, long places, int threads, const sd_hooks *hooks,
+/* Make the products of all places; whether a signal has raised. ``threads`` is how many there may be; scratch is memory for one. */
+static int sd_multiply_places(sd_shared_product *shared, long places, int threads, const sd_job *job,
                                char *scratch) {
   const sd_one_product *p = &shared->product;
   const sd_gemm_sizes *s = &p->sizes;
@@ -122,30 +125,38 @@ static void sd_multiply_places(sd_shared_product *shared, long places, int threa
   const double worth = (double)s->m * (double)s->n * (double)s->k * (double)places / SD_WORTH_A_THREAD;
   const long room = sd_rounded(sd_gemm_bytes(s->m, s->n, s->k, p->single ? 4 : 8));
   char *memory = 0;
+  shared->job = job;
   if (threads > SD_MOST_THREADS) threads = SD_MOST_THREADS;
   if (threads > worth) threads = (int)worth;
-  if (threads > 1) {
+  if (threads > 1 || worth > SD_PATIENT) {
     long m;
     /* the longer side is shared, or of half a product the side below whose diagonal it is */
     if (p->by == SD_BY_MATRIX ? s->n > s->m : p->by == SD_BY_HALF && sd_gemm_turns(s->cm, s->cn))
       shared->turned = !shared->turned;
     m = shared->turned ? s->n : s->m;
-    shared->rows = (m / (4 * threads) + SD_PART_ROWS) / SD_PART_ROWS * SD_PART_ROWS;
+    shared->rows = m / (4 * threads);
+    if (threads == 1) shared->rows = m;
+    if (shared->rows > SD_PATIENT * places * m / worth) shared->rows = (long)(SD_PATIENT * places * m / worth);
+    shared->rows = (shared->rows + SD_PART_ROWS) / SD_PART_ROWS * SD_PART_ROWS;
     shared->parts = p->by == SD_BY_DOT ? 1 : (m + shared->rows - 1) / shared->rows;
     shared->end = shared->parts * places, shared->next = 0;
     if (threads > shared->end) threads = (int)shared->end;
   }
-  if (threads > 1) memory = malloc((size_t)(SD_LINE + (threads - 1) * room));
-  if (!memory) { /* one thread needs none */
+  if (threads > 1 && !(memory = malloc((size_t)(SD_LINE + (threads - 1) * room)))) threads = 1;
+  if (threads <= 1 && worth <= SD_PATIENT) {
     for (long place = 0; place < places; place++) {
       sd_one_product own = sd_product_at(shared, place);
       sd_multiply_one(&own, scratch);
     }
-    return;
+    return 0;
   }
   for (int t = 0; t < threads; t++)
     hands[t] = (sd_product_hand){shared, t ? sd_line_up(memory) + (t - 1) * room : scratch};
-  hooks->run_parts(sd_share_product, (char *)hands, sizeof *hands, threads);
+  if (threads <= 1)
+    sd_share_product(hands);
+  else
+    job->hooks->run_parts(sd_share_product, (char *)hands, sizeof *hands, threads);
   free(memory);
+  return *job->raised;
 }
 #endif

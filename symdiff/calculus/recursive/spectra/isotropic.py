@@ -32,6 +32,7 @@ from ....simplify import simplify
 from ....simplify.facts import are_transposes
 from ....simplify.matrices.isotropic import isotropic_of
 from ...modes import pushforward
+from ...row_jacobians import row_axis
 
 __all__ = ["differential", "gathered", "isotropic_differential", "isotropic_function", "pulled", "zeros_of"]
 
@@ -94,12 +95,19 @@ def _applied(
 
 
 def _slopes(function: Node, x: Node) -> Node:
-    shape = (*function.shape, *x.shape)
-    (pushed,) = pushforward([function], {x: identity(x.shape)}, x.ndim)
+    """Return the slopes: of rows that depend on rows, without the zeros between them, which are no zeros beside nan."""
+    start = function.ndim - x.ndim
+    by = x.shape
+    if all(row_axis(function, {x: axis}) == start + axis for axis in range(x.ndim - 1)):
+        by = x.shape[-1:]
+    seed = identity(by)
+    if by != x.shape:
+        seed = broadcast_to(reshape(seed, (*by, *(1,) * (x.ndim - 1), *by)), (*by, *x.shape))
+    (pushed,) = pushforward([function], {x: seed}, len(by))
     if pushed is None:
-        return zeros(shape)
+        return zeros((*function.shape, *by))
     own = tuple(range(pushed.ndim))
-    return einsum([pushed], [own], (*own[x.ndim :], *own[: x.ndim]))
+    return einsum([pushed], [own], (*own[len(by) :], *own[: len(by)]))
 
 
 def _parts(node: Node) -> tuple[Node, list[Node], list[Node]]:
@@ -123,7 +131,7 @@ def isotropic_differential(node: Node, change: Node, transposed: bool = False) -
 def _is_even(node: Node) -> bool:
     """Tell whether the slopes are symmetric by their form, as those of a gradient are."""
     slopes = node.payload.slopes
-    rank = node.args[0].ndim - 1
+    rank = 1 if node.payload.is_by_matrix else node.args[0].ndim - 1
     own = tuple(range(slopes.ndim))
     at = slopes.ndim - 2 * rank
     turned = einsum([slopes], [own], (*own[:at], *own[at + rank :], *own[at : at + rank]))
