@@ -191,8 +191,9 @@ class Isotropic(NamedTuple):
     """A function V diag(g) V^T of a symmetric matrix and all its eigenvalues, or its differential along a direction.
 
     ``function`` is g as a formula of all eigenvalues and of ``parameters`` arrays, ``slopes`` its derivative by the
-    eigenvalues: of a stack by those of each matrix alone, where g depends on no others. ``nulls`` is None but for [[0, B], [B^T, 0]]: the number of zeros that all such matrices have.
-    ``transposed`` turns the differential around, where the slopes are not symmetric.
+    eigenvalues: of a stack by those of each matrix alone, where g depends on no others. ``nulls`` is None but for
+    [[0, B], [B^T, 0]]: the number of zeros that all such matrices have. ``transposed`` turns the differential around,
+    where the slopes are not symmetric.
     """
 
     function: Any

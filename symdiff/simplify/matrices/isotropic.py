@@ -116,8 +116,8 @@ class _Parts:
             given = (*lead[len(lead) - front :], *rows, columns[-1])
         if self.payload.transposed:
             rows, columns = columns, rows
-        moved = (*lead[len(lead) - free :], *columns)
-        own = [_without_ones(x, labels, self.shape, len(lead)) for x, labels in ((self.slopes, given), (dx, moved))]
+        along = (*lead[len(lead) - free :], *columns)
+        own = [_without_ones(x, labels, self.shape, len(lead)) for x, labels in ((self.slopes, given), (dx, along))]
         sizes = dict(zip(lead, self.shape, strict=False))
         if self.payload.is_by_matrix:
             return einsum([self.slopes, dx], own, (*lead, *rows), sizes)
