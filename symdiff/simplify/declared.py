@@ -28,7 +28,7 @@ from ..graph import (
 )
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
-from ..graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of
+from ..graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from .facts import (
     bounds_of,
@@ -147,10 +147,21 @@ def _even_of_size(node: Node) -> Node | None:
     return None if args == list(node.args) else elementwise(node.op, tuple(args))
 
 
-@rule("norm", "norm(abs(x))", "norm(x)", "stability", inside="abs named")
+#: Numbers that change no range by much, and their inverses.
+_MOST = 16.0
+
+
+@rule("norm", "norm(abs(x)), norm(2 x)", "norm(x), 2 norm(x)", "stability")
 def _norm_of_sizes(node: Node) -> Node | None:
     x = peel(node.args[0])
-    return reduce("norm", x.args[0], axes_of(node, x)) if x.op == "abs" else None
+    if x.op == "abs":
+        return reduce("norm", x.args[0], axes_of(node, x))
+    c, base = without_numbers(x)
+    if abs(c) == 1.0 and base is not x and base.shape == x.shape:
+        return reduce("norm", base, axes_of(node, x))
+    if c == 1.0 or not 1.0 / _MOST <= abs(c) <= _MOST or base.shape != x.shape or base.is_constant:
+        return None
+    return constant(abs(c)) * reduce("norm", base, axes_of(node, x))
 
 
 #: Logarithms, and how each is computed of a number.

@@ -128,9 +128,10 @@ def _of_one(squares: Sequence[tuple[float, float, Node | None]]) -> Node | None:
     return size if total == 1.0 else elementwise("multiply", (constant(math.sqrt(total)), size))
 
 
-@rule("hypot", "hypot(x, 2 x)", "sqrt(5) abs(x)", "stability")
+@rule("hypot", "hypot(x, 2 x), hypot(x, 0)", "sqrt(5) abs(x), abs(x)", "stability")
 def _hypot_of_one(node: Node) -> Node | None:
-    found = _of_one([(1.0, c * c, x) for c, x in map(without_numbers, map(peel, node.args))])
+    parts = [peel(arg) for arg in node.args if scalar_constant(arg) != 0.0]
+    found = _of_one([(1.0, c * c, x) for c, x in map(without_numbers, parts)])
     return None if found is None else spread(found, node.shape)
 
 

@@ -232,9 +232,11 @@ def ncdf(x: Any) -> Any:
 
 
 def solved(function: Callable[..., Any], slope: Callable[..., Any], guess: Any, y: Any) -> Any:
-    """Newton's method from a double's digits on."""
+    """Newton's method from a double's digits on; what has none has no inverse there, or one at infinity."""
     x = mpmath.mpf(float(guess))
     for _ in range(14):
+        if not mpmath.isfinite(x):
+            return x
         step = (function(x) - y) / slope(x)
         x -= step
         if abs(step) <= abs(x) * mpmath.eps * 100:
