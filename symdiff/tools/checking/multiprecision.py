@@ -313,6 +313,8 @@ def betaincinv(a: Any, b: Any, y: Any) -> Any:
 
 def stdtr(df: Any, t: Any) -> Any:
     """Return Student's distribution."""
+    if not mpmath.isfinite(t):  # a series of nan does not end
+        return mpmath.nan if t != t else mpmath.mpf(t > 0)
     half = mpmath.mpf(1) / 2
     inner = t * mpmath.hyp2f1(half, (df + 1) / 2, half * 3, -t * t / df)
     return half + inner / mpmath.sqrt(df) / mpmath.beta(df / 2, half)
