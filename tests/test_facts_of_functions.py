@@ -14,9 +14,9 @@ import pytest
 from symdiff.graph import Node, constant, contract, input
 from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS, Range, apply
 from symdiff.simplify.facts import bounds_of, is_positive, sign_of
-from symdiff.tools.checking.multiprecision import SCALARS
 
 #: Inverses that mpmath finds by search.
 SLOW = {"gammaincinv", "gammainccinv", "betaincinv"}

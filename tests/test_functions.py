@@ -20,9 +20,10 @@ import symdiff as sd
 from symdiff import Array
 from symdiff.graph import BOOL, constant
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply
 from symdiff.graph.scalars.remainders import REMAINDERS
-from symdiff.tools.checking.multiprecision import SCALARS, missing_scalars
+from symdiff.tools.checking.multiprecision import missing_scalars
 
 DIGITS = 150
 ZERO_STEP = 170

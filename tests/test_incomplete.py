@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import symdiff as sd
+from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.stats.table import DISTRIBUTIONS
-from symdiff.tools.checking.multiprecision import SCALARS
 
 BACKENDS = ("native", "interpreter", "numpy")
 OF_GAMMA = [name for name in FUNCTIONS if name.startswith(("gammainc_by", "log_gammainc"))]

@@ -53,10 +53,10 @@ from symdiff.graph import (
 from symdiff.graph.primitives import Body, Spectral
 from symdiff.graph.reference import interpret, numeric
 from symdiff.graph.reference.interpret import bind_sizes, evaluate
+from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
 from symdiff.graph.scalars.remainders import REMAINDERS
 from symdiff.graph.sizes import named
-from symdiff.tools.checking.multiprecision import SCALARS
 
 N, M = named("n"), named("m")
 RNG = np.random.default_rng(0)

@@ -10,9 +10,9 @@ import pytest
 import scipy.stats
 
 import symdiff as sd
+from symdiff.graph.reference.many_digits import betaincinv, gammaincinv, stdtrit
 from symdiff.stats.supports import QUANTILES
 from symdiff.stats.table import DISTRIBUTIONS, Distribution
-from symdiff.tools.checking.multiprecision import betaincinv, gammaincinv, stdtrit
 
 ROWS = [row for row in DISTRIBUTIONS.values() if row.quantiles]
 FUNCTIONS = pytest.mark.parametrize("function", QUANTILES)

@@ -50,6 +50,8 @@ PAIRS = [
     ("abs(x[0] * sin(x[0])) * cos(x[1])", "x[0]*sin(x[0])*cos(x[1])"),
     ("abs(x[0] - x[1]) * abs(exp(x[0]) - exp(x[1]))", "(x[0] - x[1]) * (exp(x[0]) - exp(x[1]))"),
     ("norm(abs(x))**2", "x @ x"),
+    ("norm(x) * norm(-2*x)", "2*(x @ x)"),
+    ("hypot(x[0], 0)**2 + hypot(0, x @ x)", "x[0]**2 + x @ x"),
     ("hypot(x[0]**2, x[0]**2)", "sqrt(2)*x[0]**2"),
     ("max(abs(x))**2 * min(abs(x))**2", "x[0]**2 * x[1]**2"),
     ("sum(sort(abs(x))**2)", "x @ x"),

@@ -16,8 +16,8 @@ from test_functions import PAIRS, POINTS
 import symdiff as sd
 from symdiff.codegen.numpy.standins import basic, bessels, elliptic, gammas, incomplete, integrals, normal
 from symdiff.graph.reference import numeric
+from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.tools.checking.multiprecision import SCALARS
 
 MODULES = (basic, bessels, elliptic, gammas, incomplete, integrals, normal)
 WRITTEN: dict[str, Callable[..., Any]] = {

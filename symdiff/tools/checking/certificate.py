@@ -18,13 +18,14 @@ import numpy as np
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import BOOL, REAL, Node, dependents, inputs_of, label_sizes, postorder
 from ...graph.reference.interpret import Bindings, evaluate
+from ...graph.reference.many_digits import SCALARS
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import value
 from ...ground.budget import spend
 from ...printing import text
 from ...simplify import inline
 from .differences import Numbers
-from .multiprecision import SCALARS, exact_values, limit
+from .multiprecision import exact_values, limit
 
 __all__ = ["EXPLAINED", "Exact", "Sides", "find_loss"]
 
