@@ -509,6 +509,34 @@ SCALARS |= {
     each.name_by_square: lambda n, s, of=each.name: SCALARS[of](n, mpmath.sqrt(s)) for each in REMAINDERS if each.even
 }
 
+#: Functions that take numbers of any size: all others need as many digits as the exponent of theirs has.
+_OF_ANY_SIZE = frozenset(
+    {
+        *("add", "subtract", "multiply", "divide", "negative", "abs", "sqrt", "cbrt", "hypot", "sign"),
+        *("log", "log2", "log10", "log1p", "log_ratio", "log_product", "log_quotient", "lorentzian", "soft_sign"),
+        *("arctan", "arctan2", "direction_cos", "direction_sin", "inversion_x", "inversion_y", "one_minus_square"),
+        *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "logical_not"),
+        *("floor", "ceil", "rint", "trunc", "maximum", "minimum", "part_of", "to_real", "unless_nan", "where"),
+    }
+)
+#: Bits of the exponent of a number above which it has no function in a moment: exp(exp(1e8)) takes a hundred million.
+_LARGEST = 1 << 15
+
+
+def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse numbers whose exponents are so large that a function of them would take minutes."""
+
+    def call(*args: Any) -> Any:
+        for arg in args:
+            if isinstance(arg, mpmath.mpf) and mpmath.isfinite(arg) and arg and mpmath.mag(arg) > _LARGEST:
+                raise OverflowError(f"a number of {mpmath.mag(arg)} bits")
+        return function(*args)
+
+    return call
+
+
+SCALARS |= {name: bounded(function) for name, function in SCALARS.items() if name not in _OF_ANY_SIZE}
+
 #: What mpmath raises where a function has no value.
 NO_VALUE = (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence)
 
