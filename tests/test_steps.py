@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff.frontend.array import Array
 from symdiff.frontend.formula import read_formula
+from symdiff.frontend.text.vocabulary import VOCABULARY
 from symdiff.graph import Node, inputs_of, substitute
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.graph.scalars.functions import FUNCTIONS, Partial
 from symdiff.tools.checking.declared import projected
 from symdiff.tools.checking.differences import extrapolate
 from symdiff.tools.reading.derivation import Derivation
@@ -215,28 +217,53 @@ def test_a_loop_is_one_step() -> None:
     check_truth(found.derivation, {"a": np.array(0.3), "y": np.arange(4.0)}, np.random.default_rng(0))
 
 
+def check_read_back(derivation: Derivation, point: Values, rng: np.random.Generator) -> None:
+    """Read the text of each side again, with an input for each differential, and compare numbers."""
+    names = {leaf: sd.array(f"differential{k}", leaf.shape) for k, leaf in enumerate(derivation.differentials)}
+    known = {name: np.shape(value) for name, value in point.items()}
+    known |= {str(one.node.name): one.shape for one in names.values()}
+    values = {**point, **{str(one.node.name): rng.normal(size=one.shape) for one in names.values()}}
+    for line in derivation.lines:
+        for side in (line.left, line.right):
+            (plain,) = substitute([side], {leaf: one.node for leaf, one in names.items()})
+            again = read_formula(str(Array(plain)), {k: v for k, v in known.items() if k in _names(plain)}).value
+            both = evaluate([plain, again.node], values, inputs_of([plain]))
+            np.testing.assert_allclose(both[1], both[0], rtol=1e-8, atol=1e-8)
+
+
+def _names(node: Node) -> set[str]:
+    return {str(one.name) for one in inputs_of([node])}
+
+
 @pytest.mark.parametrize(
     "formula",
     ["exp(-x @ A @ x) * sum(sin(x))", "log(det(A)) / (1 + x @ x)", "sum(abs(x)**3) * trace(inv(A))", "norm(A @ x)**2",
      "max(x) * logsumexp(x)", "x @ solve(A, x)", "sum(x * where(x > 0, x, tanh(x)))", "sqrt(x @ x) + det(A)"],
 )
 def test_sides_of_equations_are_read_back(formula: str) -> None:
-    shapes = {"A": (3, 3), "x": (3,)}
-    f = read_formula(formula, shapes).value
+    f = read_formula(formula, {"A": (3, 3), "x": (3,)}).value
     rng = np.random.default_rng(1)
     point: Values = {"A": rng.normal(size=(3, 3)) + 4 * np.eye(3), "x": rng.normal(size=3)}
     for by in sorted({str(one.name) for one in inputs_of([f.node])}):
-        derivation = sd.steps(f, by).derivation
-        names = {leaf: sd.array(f"differential{k}", leaf.shape) for k, leaf in enumerate(derivation.differentials)}
-        known = {**shapes, **{str(one.node.name): one.shape for one in names.values()}}
-        values = {**point, **{str(one.node.name): rng.normal(size=one.shape) for one in names.values()}}
-        for line in derivation.lines:
-            for side in (line.left, line.right):
-                (plain,) = substitute([side], {leaf: one.node for leaf, one in names.items()})
-                again = read_formula(str(Array(plain)), {k: v for k, v in known.items() if k in _names(plain)}).value
-                both = evaluate([plain, again.node], values, inputs_of([plain]))
-                np.testing.assert_allclose(both[1], both[0], rtol=1e-9, atol=1e-9)
+        check_read_back(sd.steps(f, by).derivation, point, rng)
 
 
-def _names(node: Node) -> set[str]:
-    return {str(one.name) for one in inputs_of([node])}
+@pytest.mark.parametrize(("name", "text", "point"), CASES, ids=[name for name, *_ in CASES])
+def test_equations_of_books_are_read_back(name: str, text: str, point: Values) -> None:
+    given = {key: np.asarray(value, float) for key, value in point.items()}
+    by = tuple(key for key in given if re.search(rf"\b{key}\b", text))
+    found = sd.steps(text, by, shapes={key: value.shape for key, value in given.items()})
+    check_read_back(found.derivation, given, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name in VOCABULARY])
+def test_equations_of_every_function_are_read_back(name: str) -> None:
+    point: Values = dict(zip("xyzw", map(np.array, (0.31, 0.47, 0.6, 0.2)), strict=True))
+    partials = FUNCTIONS[name].partials
+    # an argument without a derivative may be an order, a whole number
+    moving = [letter for letter, partial in zip("xyzw", partials, strict=False) if partial is not Partial.NONE]
+    args = [letter if letter in moving else "1" for letter, _ in zip("xyzw", partials, strict=False)]
+    f = read_formula(f"{name}({', '.join(args)})", dict.fromkeys(moving, ())).value
+    offered = [letter for letter, partial in zip("xyzw", partials, strict=False) if callable(partial)]
+    for by in offered if isinstance(f, Array) and f.dtype == float else ():
+        check_read_back(sd.steps(f, by).derivation, point, np.random.default_rng(0))
