@@ -12,7 +12,7 @@ import pytest
 from scipy import special
 
 import symdiff as sd
-from symdiff.tools.checking import multiprecision as exact
+from symdiff.graph.reference import many_digits as exact
 
 RNG = np.random.default_rng
 Points = list[tuple[float, ...]]

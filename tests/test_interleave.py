@@ -95,7 +95,7 @@ def test_what_is_taken_in_pairs() -> None:
     a, b, c, d = v
     waits = np.arcsin(np.sqrt(np.sin(a - b) ** 2 + np.cos(a) * np.cos(b) * np.sin(c - d) ** 2))
     kernel = sd.compile(waits, [v], backend="native")
-    most = pairs.alive(kernel._runner.program)  # type: ignore[attr-defined]
+    most = pairs.alive(kernel._runner.program)
     assert 2 * most <= 32
     assert ("long j=" in kernel.source("c")) is (2 * most <= (32 if native_target().lanes == 8 else 16))
     moves = sd.compile(v * 2 + 1, [v], backend="native")

@@ -130,7 +130,7 @@ def reference(name: str) -> Any:
             return getattr(mpmath, spelling)
     if name in SCALARS:
         return SCALARS[name]
-    raise LookupError(f"mpmath has no {name}: add its reference to symdiff/tools/checking/multiprecision.py")
+    raise LookupError(f"mpmath has no {name}: add its reference to symdiff/graph/reference/many_digits.py")
 
 
 def operands(name: str, count: int = 6) -> Any:

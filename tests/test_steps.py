@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -264,6 +265,6 @@ def test_equations_of_every_function_are_read_back(name: str) -> None:
     moving = [letter for letter, partial in zip("xyzw", partials, strict=False) if partial is not Partial.NONE]
     args = [letter if letter in moving else "1" for letter, _ in zip("xyzw", partials, strict=False)]
     f = read_formula(f"{name}({', '.join(args)})", dict.fromkeys(moving, ())).value
-    offered = [letter for letter, partial in zip("xyzw", partials, strict=False) if callable(partial)]
-    for by in offered if isinstance(f, Array) and f.dtype == float else ():
-        check_read_back(sd.steps(f, by).derivation, point, np.random.default_rng(0))
+    for by in moving if isinstance(f, Array) and f.dtype == float else ():
+        with contextlib.suppress(sd.NotDifferentiableError):  # where no book has a formula
+            check_read_back(sd.steps(f, by).derivation, point, np.random.default_rng(0))

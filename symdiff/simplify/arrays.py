@@ -33,6 +33,8 @@ from .rewriter import make, rule, settle
 @rule("contract", "a sum over no elements", "0")
 def _sum_of_none(node: Node) -> Node | None:
     """Return zeros: a factor moved out of the sum may be infinite."""
+    if len(node.args) < 2 and not node.args[0].is_multiplication:
+        return None
     labels, out, _ = node.payload
     empty = any(
         size == 0 and label not in out
