@@ -24,6 +24,10 @@ from .columns import as_columns, has_unit_axes, without_axes_of_one
 _LARGEST = 64
 
 
+#: How much longer a form may be that books prefer.
+_LONGER = 1.25
+
+
 def present(root: Node, *, derived: bool) -> Node:
     """Return the formula as a person would write it.
 
@@ -42,9 +46,13 @@ def present(root: Node, *, derived: bool) -> Node:
     if not derived:
         return _made_whole(root)
     finished = finish([root])[0]
-    # what was refused for numbers is shown where it is the shorter form
-    forms = {shorten(finished): None, finished: None}
-    return min((_shortest(_made_whole(form)) for form in forms), key=_written_length)
+    short = shorten(finished)
+    shown = _shortest(_made_whole(short))
+    if short is finished:
+        return shown
+    plain = _shortest(_made_whole(finished))
+    # what was refused for numbers is shown unless it made the formula much longer
+    return shown if _written_length(shown) <= _LONGER * _written_length(plain) else plain
 
 
 def _made_whole(root: Node) -> Node:

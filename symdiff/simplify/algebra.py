@@ -153,10 +153,17 @@ def _like_terms(node: Node) -> Node | None:
     return _collected(node, False)
 
 
-@rule("add subtract", "a + b - a", "b", "derived", inside="add subtract negative")
+@rule("add subtract", "a + b - a, a - a", "b, 0", "derived")
 def _opposite_terms(node: Node) -> Node | None:
     """Cancel terms of derivatives, which would take the digits of the others with them."""
     return _collected(node, True)
+
+
+@rule("multiply divide", "0 x, 0 / x", "0", "derived", inside="constant")
+def _nothing(node: Node) -> Node | None:
+    """Leave out what a derivative is no part of, although the formula may have no value where x has none."""
+    factors = node.args if node.is_multiplication else node.args[:1]
+    return spread(constant(0.0), node.shape) if any(number(arg) == 0.0 for arg in factors) else None
 
 
 def _collected(node: Node, cancel: bool) -> Node | None:

@@ -139,6 +139,7 @@ def register(row: Rule) -> None:
     """Add a row to the table."""
     RULES.append(row)
     _rules.cache_clear()
+    _within.cache_clear()
 
 
 def arrange(sources: Sequence[ModuleType]) -> None:
@@ -155,6 +156,7 @@ def arrange(sources: Sequence[ModuleType]) -> None:
             rows += [equation.rule for equation in page]
     RULES[:] = rows
     _rules.cache_clear()
+    _within.cache_clear()
 
 
 class _Table:
@@ -321,6 +323,12 @@ def _rules(level: int, stability: bool = True, mark: bool = True) -> _Rules:
     return _Rules([row for row in RULES if row.kind in kinds], level if mark and stability else 0, level != SHOWN)
 
 
+@cache
+def _within() -> frozenset[str]:
+    """Return the functions of which one is an argument wherever a rule for what is differentiated fits."""
+    return frozenset().union(*[row.inside for row in RULES if row.kind == "differentiated"]) - {"named"}
+
+
 @paused
 def simplify(
     roots: Sequence[Node],
@@ -411,8 +419,7 @@ def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[
 def prepare(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the rules for stability, and those for what is differentiated and not computed."""
     stable = stabilize(roots, rewrites)
-    there = survey(stable).alike.keys() & _rules(DIFFERENTIATED, mark=False).arrays.rows.keys()
-    if not there:
+    if survey(stable).alike.keys().isdisjoint(_within()):
         return stable
     found = _run(stable, postorder(stable), DIFFERENTIATED, {}, rewrites, mark=False)
     return stable if found == stable else stabilize(found, rewrites)

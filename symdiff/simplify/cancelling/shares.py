@@ -1,12 +1,13 @@
-"""Sums of shares, which are 1: beside the shares, what is nan stays so."""
+"""Sums of shares, which are 1, and of deviations from a mean, which are 0."""
 
 from __future__ import annotations
 
-from ...graph import Node, axes_of
+from ...graph import Node, axes_of, constant, contract, zeros
 from ...graph.kinds import SHARES
 from ...graph.scalars.arithmetic import terms_of
 from ..rewriter import rule, spread
-from .parts import TERMS, factors_in, total_of, without_factor
+from .deviations import deviation
+from .parts import TERMS, factors_in, total_of, without_factor, without_scalars
 
 
 @rule("multiply", "p sum(p), p = softmax(x)", "p", "reading", inside="softmax")
@@ -32,6 +33,28 @@ def _sum_of_shares_beside(node: Node) -> Node | None:
         if total is not None:
             parts = [*terms.parts[:k], (sign, without_factor(term, total)), *terms.parts[k + 1 :]]
             return spread(total_of(parts), node.shape)
+    return None
+
+
+@rule("contract", "sum(p) x, p = softmax(y); sum(u), u = x - mean(x)", "x, 0", "derived",
+      inside="softmax subtract unit multiply divide negative")
+def _sum_within_a_product(node: Node) -> Node | None:
+    """Write the sum of what no other factor has an index of."""
+    labels, out, repeated = node.payload
+    for k, (arg, own) in enumerate(zip(node.args, labels, strict=True)):
+        others = {label for j, row in enumerate(labels) if j != k for label in row}
+        alone = {axis for axis, label in enumerate(own) if label not in out and label not in others}
+        if not alone or len({*own}) < len(own):
+            continue
+        if deviation(without_scalars(arg, set(), ("negative",)), alone) is not None:
+            return zeros(node.shape)
+        if arg.op == "softmax" and alone == set(axes_of(arg, arg)):
+            rest = [label for axis, label in enumerate(own) if axis not in alone]
+            if len(node.args) == 1:
+                return spread(constant(1.0), node.shape)
+            if set(rest) <= others:
+                parts = [(one, row) for j, (one, row) in enumerate(zip(node.args, labels, strict=True)) if j != k]
+                return contract([one for one, _ in parts], [row for _, row in parts], out, dict(repeated))
     return None
 
 
