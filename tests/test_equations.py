@@ -202,7 +202,7 @@ def test_matches_are_found_in_any_order_of_factors() -> None:
     [
         ("exp(-x)*exp(x)", "0"), ("erf(x) + erfc(x)", "0"), ("ndtr(x) + ndtr(-x)", "0"),
         ("sigmoid(x) + sigmoid(-x)", "0"),
-        ("gammainc(2, x) + gammaincc(2, x)", "0"), ("cosh(x)**2 - sinh(x)**2", "0"), ("0*log(x) + x", "1"),
+        ("cosh(x)**2 - sinh(x)**2", "0"), ("0*sin(x) + x", "1"),
         ("sqrt(x)**2", "1"), ("sqrt(x)**4", "2 * x"), ("logaddexp(x, x)", "1"), ("x - log(exp(x))", "0"),
     ],
 )  # fmt: skip

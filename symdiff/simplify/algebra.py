@@ -21,6 +21,7 @@ from ..graph.scalars.arithmetic import (
     terms_of,
 )
 from ..ground.gc_pause import noted
+from .facts import bounds_of, is_real
 from .rewriter import make, rule, spread
 
 
@@ -159,11 +160,15 @@ def _opposite_terms(node: Node) -> Node | None:
     return _collected(node, True)
 
 
-@rule("multiply divide", "0 x, 0 / x", "0", "derived", inside="constant")
+@rule("multiply", "0 f(x), f bounded", "0", "derived", inside="constant")
 def _nothing(node: Node) -> Node | None:
-    """Leave out what a derivative is no part of, although the formula may have no value where x has none."""
-    factors = node.args if node.is_multiplication else node.args[:1]
-    return spread(constant(0.0), node.shape) if any(number(arg) == 0.0 for arg in factors) else None
+    """Leave out what is no part of a derivative: a bounded function of real numbers."""
+    for zero, other in (node.args, node.args[::-1]):
+        if number(zero) == 0.0 and is_real(other):
+            bounds = bounds_of(other)
+            if math.isfinite(bounds.low) and math.isfinite(bounds.high):
+                return spread(constant(0.0), node.shape)
+    return None
 
 
 def _collected(node: Node, cancel: bool) -> Node | None:
