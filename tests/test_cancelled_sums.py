@@ -88,7 +88,11 @@ def test_gradients_are_those_of_differences(formula: Any, wrt: sd.Array, shown: 
         np.testing.assert_allclose(np.sum(gradient * way), slope, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize(("formula", "wrt", "shown"), SHOWN[:11], ids=[shown for _, _, shown in SHOWN[:11]])
+#: Gradients of arrays: one that is 0 has no part of them.
+OF_ARRAYS = [row for row in SHOWN[:11] if row[2] != "zeros((n,))"]
+
+
+@pytest.mark.parametrize(("formula", "wrt", "shown"), OF_ARRAYS, ids=[shown for _, _, shown in OF_ARRAYS])
 def test_what_is_not_finite_is_still_seen(formula: Any, wrt: sd.Array, shown: str) -> None:
     rng = np.random.default_rng(0)
     given = inputs_of(formula, rng, 4)
