@@ -68,7 +68,7 @@ def draw(equation: Identity, letter: Letter, node: Node, rng: np.random.Generato
             return np.linalg.qr(a)[0]
         return a @ a.T + np.eye(3) if letter.kind else a
     if letter.kind in ("number", "whole", "even", "odd"):
-        return float(rng.choice([-2.0, 0.5, 1.5, 2.0, 3.0]))
+        return float(rng.choice([2.0, 4.0] if letter.kind == "even" else [-2.0, 0.5, 1.5, 2.0, 3.0]))
     numbers = [x for x in NUMBERS if abs(x) < 4.0] if equation in of_the_table.PAGE else NUMBERS
     value = float(rng.choice(numbers)) * (1.0 if rng.integers(2) else float(rng.uniform(0.5, 1.5)))
     return abs(value) or 1.0 if letter.kind == "positive" else value
@@ -136,7 +136,7 @@ def test_it_fires_on_its_left_side(equation: Identity) -> None:
     rng = np.random.default_rng(1)
     for name, kind in kinds.items():
         if kind in ("number", "whole", "even", "odd"):
-            nodes[name] = sd.graph.constant(float(rng.choice([3.0, 5.0])))
+            nodes[name] = sd.graph.constant(float(rng.choice([2.0, 4.0] if kind == "even" else [3.0, 5.0])))
     left = write(equation.left, dict(nodes), apply)
     found = equation.rewrite(left)
     assert found is not None

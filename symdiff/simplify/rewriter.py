@@ -216,7 +216,7 @@ class _Table:
         keys: set[str] = set()
         todo: list[Node] = [node]
         count = 0
-        while todo and count <= MOST_TERMS:
+        while todo and count <= MOST_TERMS and len(todo) <= MOST_TERMS:
             part = todo.pop()
             op = part.op
             if part.is_additive:
