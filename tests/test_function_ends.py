@@ -204,6 +204,8 @@ def test_every_backend_says_the_same_far_out(name: str) -> None:
     at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))
     if name == "pseudo_huber_slope":  # a difference that cancels for widths below 0, which no loss has
         at = at[~(at[:, 0] < 0)]
+    if name == "erfcinv":  # SciPy takes half of the least number, which is 0
+        at = at[at[:, 0] != 5e-324]
     orders = [k for k in (0.0, 1.0, 3.0) if k >= FUNCTIONS[name].domain[0][0]]
     for order in orders if name in ORDERED else (None,):
         f = formula(name, order, args) * 1.0
