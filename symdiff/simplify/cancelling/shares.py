@@ -1,13 +1,12 @@
-"""Sums of shares, which are 1, and of deviations from a mean, which are 0."""
+"""Sums of shares, which are 1."""
 
 from __future__ import annotations
 
-from ...graph import Node, axes_of, constant, contract, zeros
+from ...graph import Node, axes_of, constant, contract
 from ...graph.kinds import SHARES
 from ...graph.scalars.arithmetic import terms_of
 from ..rewriter import rule, spread
-from .deviations import deviation
-from .parts import TERMS, factors_in, total_of, without_factor, without_scalars
+from .parts import TERMS, factors_in, total_of, without_factor
 
 
 @rule("multiply", "p sum(p), p = softmax(x)", "p", "reading", inside="softmax")
@@ -36,8 +35,7 @@ def _sum_of_shares_beside(node: Node) -> Node | None:
     return None
 
 
-@rule("contract", "sum(p) x, p = softmax(y); sum(u), u = x - mean(x)", "x, 0", "derived",
-      inside="softmax subtract unit multiply divide negative")
+@rule("contract", "sum(p) x, p = softmax(y)", "x", "derived", inside="softmax")
 def _sum_within_a_product(node: Node) -> Node | None:
     """Write the sum of what no other factor has an index of."""
     labels, out, repeated = node.payload
@@ -46,8 +44,6 @@ def _sum_within_a_product(node: Node) -> Node | None:
         alone = {axis for axis, label in enumerate(own) if label not in out and label not in others}
         if not alone or len({*own}) < len(own):
             continue
-        if deviation(without_scalars(arg, set(), ("negative",)), alone) is not None:
-            return zeros(node.shape)
         if arg.op == "softmax" and alone == set(axes_of(arg, arg)):
             rest = [label for axis, label in enumerate(own) if axis not in alone]
             if len(node.args) == 1:
