@@ -17,7 +17,7 @@ from .case import shorter
 #: Arguments of a command line, and the table that lies beside it.
 StrangerCase = tuple[list[str], str]
 
-SECRET = "a-secret-word"  # noqa: S105
+HIDDEN = "a-word-that-must-not-come-out"
 #: Seconds of this process that a command may take: two, and twice as long where others have the processor's caches.
 SECONDS = 4.0
 MEGABYTES = 500
@@ -120,7 +120,7 @@ def run(case: StrangerCase) -> str:
     from symdiff.tools.command.cli import main
 
     args, table = case
-    before = {"secret.txt": SECRET, "t.csv": table}
+    before = {"secret.txt": HIDDEN, "t.csv": table}
     for name, text in before.items():
         Path(name).write_text(text, encoding="utf-8", errors="replace", newline="")
     kept = {name: Path(name).read_bytes() for name in before}
@@ -135,7 +135,7 @@ def run(case: StrangerCase) -> str:
         return f"it took {seconds:.1f} s"
     if taken > MEGABYTES:
         return f"it took {taken:.0f} MB"
-    if SECRET in result.output:
+    if HIDDEN in result.output:
         return "it printed a file"
     if found := OBEYED.search(result.output):
         return f"it printed {found[0]!r}"

@@ -165,7 +165,8 @@ def _several(one: Callable[..., Any]) -> Callable[..., ComplexArray]:
         sizes, chosen = _sizes_and_axes(a, s, axes)
         for size, axis in zip(sizes[::-1], chosen[::-1], strict=True):
             a = one(a, size, axis, norm, out)
-        return a  # type: ignore[no-any-return]
+        result: ComplexArray = a
+        return result
 
     return run
 

@@ -148,14 +148,15 @@ def _power(z: Any, exponent: Any) -> ComplexArray:
             f"a power of complex arrays with the exponent {exponent!r:.40}; expected a whole number from 1 to "
             f"{_LARGEST}; write np.exp(w * np.log(z)), or 1 / z**n"
         )
-    result, square, left = None, z, int(exponent)
+    result: ComplexArray | None = None
+    square, left = z, int(exponent)
     while left:
         if left & 1:
             result = square if result is None else result * square
         left >>= 1
         square = square * square if left else square
     assert result is not None
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _block(z: Any) -> Any:

@@ -374,7 +374,8 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
         if is_complex(a) or is_complex(b):
-            return hook("complexes").apply(name, (a, b))  # type: ignore[no-any-return]
+            found: Array = hook("complexes").apply(name, (a, b))
+            return found
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)
         if name == "matmul":

@@ -22,9 +22,7 @@ from .columns import as_columns, has_unit_axes, without_axes_of_one
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
-
-
-#: How much longer a form may be that books prefer.
+#: How many times as long as the form that is computed one may be that was refused for numbers alone.
 _LONGER = 1.25
 
 
@@ -51,7 +49,6 @@ def present(root: Node, *, derived: bool) -> Node:
     if short is finished:
         return shown
     plain = _shortest(_made_whole(finished))
-    # what was refused for numbers is shown unless it made the formula much longer
     return shown if _written_length(shown) <= _LONGER * _written_length(plain) else plain
 
 

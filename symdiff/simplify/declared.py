@@ -43,6 +43,7 @@ from .facts import (
     sign_of,
     transposed,
 )
+from .kept_range import is_ordinary
 from .rewriter import make, rule, spread, stabilize
 
 # ---------------------------------------------------------------------------- positive numbers
@@ -147,26 +148,21 @@ def _even_of_size(node: Node) -> Node | None:
     return None if args == list(node.args) else elementwise(node.op, tuple(args))
 
 
-#: Numbers that change no range by much, and their inverses.
-_MOST = 16.0
-
-
 @rule("norm", "norm(abs(x)), norm(2 x)", "norm(x), 2 norm(x)", "stability")
 def _norm_of_sizes(node: Node) -> Node | None:
     x = peel(node.args[0])
     if x.op == "abs":
         return reduce("norm", x.args[0], axes_of(node, x))
     c, base = without_numbers(x)
-    if abs(c) == 1.0 and base is not x and base.shape == x.shape:
-        return reduce("norm", base, axes_of(node, x))
-    if c == 1.0 or not 1.0 / _MOST <= abs(c) <= _MOST or base.shape != x.shape or base.is_constant:
+    if base is x or base.shape != x.shape or base.is_constant or not is_ordinary(c):
         return None
-    return constant(abs(c)) * reduce("norm", base, axes_of(node, x))
+    length = reduce("norm", base, axes_of(node, x))
+    return length if abs(c) == 1.0 else constant(abs(c)) * length
 
 
-#: Logarithms, and how each is computed of a number.
 #: Up to which denominator an exponent is read as a fraction.
 _ORDERS = 1000
+#: Logarithms, and how each is computed of a number.
 _LOGARITHMS = {"log": math.log, "log2": math.log2, "log10": math.log10}
 
 

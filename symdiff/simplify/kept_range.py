@@ -288,10 +288,15 @@ def _is_made_of_parts(old: Node, new: Node) -> bool:
     return not wanted
 
 
+def is_ordinary(c: float) -> bool:
+    """Tell whether a number changes no size by much that it multiplies."""
+    return 0.0625 <= abs(c) <= 16.0
+
+
 def _is_ordinary(node: Node) -> bool:
     """Tell whether a node is a number that changes no size by much."""
     c = scalar_constant(node) if node.is_constant else None
-    return c is not None and 0.0625 <= abs(c) <= 16.0
+    return c is not None and is_ordinary(c)
 
 
 def _mends(old: Node, before: _Sized, after: _Sized) -> bool:

@@ -12,13 +12,25 @@
 
 #ifndef SD_POOL_H
 #define SD_POOL_H
+#include <time.h>
+
+/* Nanoseconds from some moment on. */
+static inline long long sd_now(void) {
+  struct timespec now;
+#ifndef _WIN32
+  clock_gettime(CLOCK_MONOTONIC, &now);
+#else
+  timespec_get(&now, TIME_UTC);
+#endif
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 #ifndef _WIN32
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { SD_WAITING, SD_CALLED, SD_WORKING, SD_FINISHED, SD_LEAVING };
 /* Nanoseconds for which one looks, and seconds for which a thread sleeps before it leaves. */
@@ -51,8 +63,7 @@ static int sd_change(sd_thread *t, int from, int to) {
 /* Look for a while whether a thread's state is one of two, and return it. Others may go first: it is
    they who are waited for, if there is one core for all. */
 static int sd_look(sd_thread *t, int first, int second) {
-  struct timespec start, now;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  long long start = sd_now();
   do {
     for (int k = 0; k < 32; k++) {
       int state = sd_state(t);
@@ -64,8 +75,7 @@ static int sd_look(sd_thread *t, int first, int second) {
 #endif
     }
     sched_yield();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - start.tv_sec) * 1000000000L + (now.tv_nsec - start.tv_nsec) < SD_LOOK);
+  } while (sd_now() - start < SD_LOOK);
   return sd_state(t);
 }
 

@@ -16,15 +16,15 @@ enum { SD_WORTH = 500000, SD_FIRST = 65536, SD_QUICK = 4000000 };
 
 typedef struct {
   const sd_call *call;
-  long begin, end, most; /* most: the largest piece */
+  long begin, end, most; /* most: the largest piece; 0 for one thread, which takes all at once */
   double *sums;          /* when summing, the sum of each block */
   long next;             /* the first that nobody has taken */
   int stop;              /* one has failed: what is taken will be finished, and nothing more is taken */
-  int raised;            /* a signal has */
+  int raised;            /* the handler of a signal has raised */
 } sd_work;
 
-/* Takes pieces until there is none. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 typedef struct sd_part sd_part;
+/* Takes pieces until there is none. Returns the first failing sample, -1 for none, SD_NO_MEMORY. */
 typedef long (*sd_worker)(sd_part *part, long *which);
 
 /* One thread's part of the work. */
@@ -36,19 +36,11 @@ struct sd_part {
   long long since; /* when the one before was taken, in nanoseconds; 0 for none */
 };
 
-/* Tells whether a signal has come in that raises; for whom it is not, 0. */
+/* Run the handlers of signals that have arrived; whether one has raised. Always 0 in threads that run no handlers. */
 static int (*sd_ask)(void);
 
-#ifndef _WIN32
-static inline long long sd_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-#endif
-
-/* Take the next piece, from .. to; 0 if there is none. Pieces grow until each takes a while, in which nobody looks for a
-   signal. */
+/* Take the next piece, from .. to; 0 if there is none, or a handler has raised. Signals are looked for between pieces,
+   which grow while they take less than SD_QUICK. */
 static inline int sd_take(sd_part *part, long *from, long *to) {
   sd_work *work = part->work;
 #ifndef _WIN32

@@ -87,7 +87,7 @@ class ComplexTemplate(Record):
     def values_of(self, value: Any, what: str) -> list[Any]:
         """Return the parts of complex numbers, which are not copied; those of real ones, whose imaginary part is 0."""
         if isinstance(value, ComplexParts):
-            return [value.real, value.imag]  # type: ignore[attr-defined]
+            return [value.real, value.imag]  # type: ignore[attr-defined]  # its classes have them as properties
         numbers = np.asarray(value)
         if numbers.dtype.kind == "c":
             return [numbers.real, numbers.imag]

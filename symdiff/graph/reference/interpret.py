@@ -342,13 +342,13 @@ def _isotropic(node: Node, args: list[Values], sizes: Bindings) -> Any:
     k = np.where(gap == 0, 0.0, (g[..., :, None] - g[..., None, :]) / np.where(gap == 0, 1.0, gap))
     dx = np.diagonal(inside, axis1=-2, axis2=-1)
     if payload.is_by_matrix:
-        moved = (np.swapaxes(slopes, -1, -2) if payload.transposed else slopes) @ dx[..., None]
-        return v @ (k * inside + moved * np.eye(x.shape[-1])) @ np.swapaxes(v, -1, -2)
-    if payload.transposed:
-        slopes = np.moveaxis(slopes, range(front, front + stack + 1), range(-stack - 1, 0))
-    flat = slopes.reshape(*slopes.shape[: front + stack + 1], -1)
-    dx = dx.reshape(*dx.shape[: dx.ndim - stack - 1], *(1,) * (stack + 1), -1)
-    moved = np.where(flat == 0, 0.0, flat * dx).sum(-1)
+        moved = ((np.swapaxes(slopes, -1, -2) if payload.transposed else slopes) @ dx[..., None])[..., 0]
+    else:
+        if payload.transposed:
+            slopes = np.moveaxis(slopes, range(front, front + stack + 1), range(-stack - 1, 0))
+        flat = slopes.reshape(*slopes.shape[: front + stack + 1], -1)
+        dx = dx.reshape(*dx.shape[: dx.ndim - stack - 1], *(1,) * (stack + 1), -1)
+        moved = np.where(flat == 0, 0.0, flat * dx).sum(-1)
     return v @ (k * inside + moved[..., None] * np.eye(x.shape[-1])) @ np.swapaxes(v, -1, -2)
 
 

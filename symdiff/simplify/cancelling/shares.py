@@ -1,4 +1,4 @@
-"""Sums of shares, which are 1."""
+"""Sums of shares, which are 1: in values, beside the shares alone, so that what is nan stays so."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def _sum_of_shares_beside(node: Node) -> Node | None:
 
 @rule("contract", "sum(p) x, p = softmax(y)", "x", "derived", inside="softmax")
 def _sum_within_a_product(node: Node) -> Node | None:
-    """Write the sum of what no other factor has an index of."""
+    """Leave out a softmax that is summed by itself: no other factor has the indices of its shares."""
     labels, out, repeated = node.payload
     for k, (arg, own) in enumerate(zip(node.args, labels, strict=True)):
-        others = {label for j, row in enumerate(labels) if j != k for label in row}
-        alone = {axis for axis, label in enumerate(own) if label not in out and label not in others}
-        if not alone or len({*own}) < len(own):
+        if arg.op != "softmax" or len({*own}) < len(own):
             continue
-        if arg.op == "softmax" and alone == set(axes_of(arg, arg)):
-            rest = [label for axis, label in enumerate(own) if axis not in alone]
-            if len(node.args) == 1:
-                return spread(constant(1.0), node.shape)
-            if set(rest) <= others:
-                parts = [(one, row) for j, (one, row) in enumerate(zip(node.args, labels, strict=True)) if j != k]
-                return contract([one for one, _ in parts], [row for _, row in parts], out, dict(repeated))
+        others = {label for j, row in enumerate(labels) if j != k for label in row}
+        summed = {label for label in own if label not in out and label not in others}
+        if summed != {own[axis] for axis in axes_of(arg, arg)}:
+            continue
+        if len(node.args) == 1:
+            return spread(constant(1.0), node.shape)
+        if {*own} - summed <= others:
+            args = [*node.args[:k], *node.args[k + 1 :]]
+            return contract(args, [*labels[:k], *labels[k + 1 :]], out, dict(repeated))
     return None
 
 

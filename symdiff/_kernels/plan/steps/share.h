@@ -134,8 +134,7 @@ static int sd_multiply_places(sd_shared_product *shared, long places, int thread
     if (p->by == SD_BY_MATRIX ? s->n > s->m : p->by == SD_BY_HALF && sd_gemm_turns(s->cm, s->cn))
       shared->turned = !shared->turned;
     m = shared->turned ? s->n : s->m;
-    shared->rows = m / (4 * threads);
-    if (threads == 1) shared->rows = m;
+    shared->rows = threads == 1 ? m : m / (4 * threads);
     if (shared->rows > SD_PATIENT * places * m / worth) shared->rows = (long)(SD_PATIENT * places * m / worth);
     shared->rows = (shared->rows + SD_PART_ROWS) / SD_PART_ROWS * SD_PART_ROWS;
     shared->parts = p->by == SD_BY_DOT ? 1 : (m + shared->rows - 1) / shared->rows;
