@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
-from .cancelling import deviations, fractions, quotients, ratios, shares, weighted
+from .cancelling import deviations, fractions, quotients, ratios, same_bases, shares, weighted
 from .cancelling.kinks import named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
@@ -50,7 +50,7 @@ from .stability.lengths import join_cosines
 SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
     *(roots, identities, removable, weights, of_the_table, steps_and_logarithms, stability),
-    *(deviations, fractions, quotients, ratios, shares, weighted),
+    *(deviations, fractions, quotients, ratios, same_bases, shares, weighted),
     *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
 )
 arrange(SOURCES)

@@ -21,7 +21,6 @@ from ..graph.scalars.arithmetic import (
     terms_of,
 )
 from ..ground.gc_pause import noted
-from .facts import bounds_of, is_real
 from .rewriter import make, rule, spread
 
 
@@ -160,15 +159,12 @@ def _opposite_terms(node: Node) -> Node | None:
     return _collected(node, True)
 
 
-@rule("multiply", "0 f(x), f bounded", "0", "derived", inside="constant")
+@rule("multiply divide subtract", "0 x, 0 / x, x - x", "0", "derived")
 def _nothing(node: Node) -> Node | None:
-    """Leave out what is no part of a derivative: a bounded function of real numbers."""
-    for zero, other in (node.args, node.args[::-1]):
-        if number(zero) == 0.0 and is_real(other):
-            bounds = bounds_of(other)
-            if math.isfinite(bounds.low) and math.isfinite(bounds.high):
-                return spread(constant(0.0), node.shape)
-    return None
+    """Leave out what is 0 of a derivative where it is a number."""
+    a, b = node.args
+    zero = a is b if node.is_subtraction else number(a) == 0.0 or (node.is_multiplication and number(b) == 0.0)
+    return spread(constant(0.0), node.shape) if zero else None
 
 
 def _collected(node: Node, cancel: bool) -> Node | None:

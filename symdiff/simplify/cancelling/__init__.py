@@ -11,6 +11,7 @@ Files
     parts        terms and factors, and sums and products of what is left
     monomials    terms as a number times powers
     ratios       ratios that are 1
+    same_bases   powers of one base above and below
     fractions    sums of fractions with one denominator
     quotients    derivatives of f(x y) / y by x
     shares       sums of softmax, which are 1

@@ -39,35 +39,6 @@ def _ratio_of_positive(node: Node) -> Node | None:
     return _quotient(node, above.sign * below.sign, [*top, *((base, -n) for base, n in bottom)])
 
 
-@rule("multiply divide", "d**2 x / (d**2 f(x / d))", "x / f(x / d)", "derived", below=(INVERSE,))
-def _ratio_of_divisor(node: Node) -> Node | None:
-    """Cancel equal factors of a derivative that are a divisor inside of another factor: 0 is outside of its domain."""
-    found = factors_of(node, FACTORS)
-    if not found.whole:
-        return None
-    powers: dict[Node, list[float]] = {}
-    for part, n in found.parts:
-        base, exponent = _whole_power(part) if part.is_power else (part, 1.0)
-        powers.setdefault(base, []).append(exponent * n)
-    if len(powers) == len(found.parts) and all(own[0] for own in powers.values()):  # none stands above and below
-        return None
-    # where a divisor is left, nothing hides a nan, and printing collects powers
-    both = [base for base, own in powers.items() if min(own) < 0 <= sum(own) and not base.is_constant]
-    for base in both:
-        if _ground(base) in _divisors(part for part, _ in found.parts if _whole_power(part)[0] is not base):
-            powers[base] = [sum(powers[base])]
-    parts = [(base, n) for base, own in powers.items() for n in own if n]
-    return _quotient(node, found.sign, parts) if len(parts) < len(found.parts) else None
-
-
-def _whole_power(part: Node) -> tuple[Node, float]:
-    """Return what a factor is a whole power of, and which one."""
-    exponent = number(part.args[1]) if part.is_power else None
-    if exponent is None or not exponent.is_integer() or part.shape != part.args[0].shape:
-        return part, 1.0
-    return part.args[0], exponent
-
-
 def _quotient(node: Node, sign: int, parts: list[tuple[Node, float]]) -> Node:
     """Return a product of powers, of the shape of another one."""
     result, under = product_of(_bases(parts, 1.0)), _bases(parts, -1.0)
@@ -99,22 +70,6 @@ def _bases_of_logarithms(parts: Iterable[Node]) -> set[Node]:
         if node.op in LOGARITHMS:
             found.update(_bases_inside(node))
     return found
-
-
-def _divisors(parts: Iterable[Node]) -> set[Node]:
-    """Return the divisors inside of some factors: where one is 0, the factor is outside of its domain."""
-    found: set[Node] = set()
-    for node in _inside(parts, lambda node: not hides_nan(node)):
-        if node.is_division:
-            found.update(_ground(base) for base, n in factors_of(node.args[1], FACTORS).parts if n > 0)
-    return found
-
-
-def _ground(base: Node) -> Node:
-    """Return what a factor is a power of."""
-    while base.op in ("power", "sqrt", "named") and base.shape == base.args[0].shape:
-        base = base.args[0]
-    return base
 
 
 def _bases_inside(log: Node) -> Iterator[Node]:

@@ -10,5 +10,6 @@ PAGE = (
     Identity("log(s**p) -> p * log(s)", "stability", s="positive"),
     Identity("sqrt(s**p) -> s**(p / 2)", "stability", s="positive", p="number"),
     Identity("(s**p)**q -> s**(p * q)", "stability", s="positive", p="number", q="number"),
+    Identity("power_log(1, s, p) -> s**p * log(s)", "derived", s="positive"),
     Identity("sqrt(s)**q -> s**(q / 2)", "stability", s="positive", q="number"),
 )
