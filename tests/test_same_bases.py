@@ -36,7 +36,7 @@ def test_logarithms_of_powers_divide_once() -> None:
 def test_scores_of_densities_show_no_density() -> None:
     text = "log(b**a * x**(a - 1) * exp(-b * x) / gamma(a))"
     positive = dict.fromkeys("abx", sd.positive())
-    assert str(sd.gradient(text, "a", **positive)) == "log(x) - digamma(a) + log(b)"
+    assert str(sd.gradient(text, "a", **positive)) == "log(x) + log(b) - digamma(a)"
 
 
 @pytest.mark.parametrize("text", ["x / x", "x**3 / x", "x * cos(x) / x"])

@@ -27,6 +27,7 @@ from ..graph.deltas.structural import take_items
 from ..graph.scalars.arithmetic import SUMS, scaled
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape
+from .kept_range import is_tame
 from .rewriter import make, rule, settle
 
 
@@ -62,7 +63,8 @@ def _contract_forms(node: Node) -> Node | None:
             factor, operands[i] = factor * c, x
         elif len(node.args) > 1 or not repeated:
             lone = _lone_scalar(arg)
-            if lone is not None:
+            # with another array, sums of products that this number is no factor of may overflow, or vanish
+            if lone is not None and (len(operands) == 1 or is_tame(lone[0])):
                 scalars.append(lone[0])
                 operands[i] = lone[1]
     plain = tuple(operands) == node.args

@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from ..graph import Node
+from ..graph import Node, postorder
 from ..graph.kinds import EXPONENTIAL
 from ..graph.scalars.arithmetic import SUMS
 from ..graph.scalars.functions import scalar_constant
@@ -46,13 +47,12 @@ PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
 
 
 @cache
-def _rows(seed: int) -> list[Sizes]:
-    """Return sizes of variables at all points, in any direction."""
-    return list(np.random.default_rng(seed).normal(scale=200.0, size=(_VARIABLES, _POINTS + _EXPONENTS)))
+def _row(place: int) -> Sizes:
+    """Return sizes at all points, in any direction. NumPy's random numbers would take 10 ms to load."""
+    rng = Random(place)  # noqa: S311 -- no secret
+    return np.array([rng.gauss(0.0, 200.0) for _ in range(_POINTS + _EXPONENTS)])
 
 
-#: Seeds of two tables; a variable has a sum of one row of each as its sizes. NumPy's random numbers are loaded late.
-_FIRST, _SECOND = 20, 21
 _ZERO = np.zeros(_POINTS + _EXPONENTS)
 _EVERYWHERE = np.arange(_POINTS + _EXPONENTS) < _POINTS
 
@@ -126,20 +126,13 @@ def _parts_of(node: Node) -> tuple[Node, ...]:
     return node.args[:2] if op == "exp_share" else ()
 
 
-def _sized(root: Node, arrays: bool = False) -> _Sized:
-    """Return the size of a node; what is found lasts as long as the notes of a pass.
-
-    Numbers among ``arrays`` count as 1: they are multiplied once, and not with each element.
-    """
-    known: dict[Node, _Sized] = notes().setdefault((__name__, arrays), {})
+def _sized(root: Node) -> _Sized:
+    """Return the size of a node; what is found lasts as long as the notes of a pass."""
+    known: dict[Node, _Sized] = notes().setdefault(__name__, {})
     found = known.get(root)
     todo = [] if found is not None else [root]
     while todo:
         node = todo[-1]
-        if arrays and not node.shape:
-            todo.pop()
-            known[node] = found = _NUMBER
-            continue
         left = [part for part in _parts_of(node) if part not in known]
         if left:
             todo += left
@@ -151,7 +144,6 @@ def _sized(root: Node, arrays: bool = False) -> _Sized:
 
 
 _NOTHING: frozenset[Node] = frozenset()
-_NUMBER = _Sized(_ZERO, _ZERO, _ZERO, _NOTHING)
 
 
 def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
@@ -232,7 +224,8 @@ def _is_positive(node: Node) -> bool:
 def _variable(node: Node) -> tuple[Sizes, frozenset[Node]]:
     """Return sizes that depend on the form of a node alone: what is rewritten must not depend on other formulas."""
     key = crc32(_form(node, _FORM).encode())
-    return _rows(_FIRST)[key % _VARIABLES] + _rows(_SECOND)[key // _VARIABLES % _VARIABLES], frozenset((node,))
+    sizes = _row(key % _VARIABLES) + _row(_VARIABLES + key // _VARIABLES % _VARIABLES)  # one of each of two tables
+    return sizes, frozenset((node,))
 
 
 def _form(node: Node, depth: int) -> str:
@@ -249,13 +242,12 @@ def keeps_range(old: Node, new: Node) -> bool:
     parts = _parts_of(new)
     if not parts or _is_made_of_parts(old, new):
         return True
-    arrays = bool(old.shape)
-    before, after = _sized(old, arrays), _sized(new, arrays)
+    before, after = _sized(old), _sized(new)
     if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
         return all(scalar_constant(part) is None for part in after.unknown - before.unknown)
     bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
     bound = np.maximum(bound, _SMALL) + _SLACK
-    inner = [_sized(part, arrays) for part in parts]
+    inner = [_sized(part) for part in parts]
     if new.op in _ADDING:
         lows = [np.where(part.size < after.size - _SLACK, 0.0, part.low) for part in inner]
     else:
@@ -291,6 +283,12 @@ def _is_made_of_parts(old: Node, new: Node) -> bool:
 def is_ordinary(c: float) -> bool:
     """Tell whether a number changes no size by much that it multiplies."""
     return 0.0625 <= abs(c) <= 16.0
+
+
+def is_tame(node: Node) -> bool:
+    """Tell whether a scalar is made of sizes and numbers that change no size by much."""
+    leaves = [part for part in postorder([node], most=_LOOKED) if not part.args]
+    return all(part.is_size or (part.is_constant and is_ordinary(float(part.value))) for part in leaves)
 
 
 def _is_ordinary(node: Node) -> bool:

@@ -301,7 +301,7 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 
 
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
-    """Write a root or power times its base as one power: x sqrt(x) is x**1.5."""
+    """Write a root or power times its base as one power, and a power of a root: x sqrt(x) is x**1.5."""
     found = dict(factors)
     for base, n in factors.items():
         exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None
@@ -309,6 +309,9 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
             total = found.pop(base.args[0]) + exponent * n
             del found[base]
             found[elementwise("power", (base.args[0], constant(total)))] = 1
+        elif base.is_root and n > 1 and n % 2:
+            del found[base]
+            found[elementwise("power", (base.args[0], constant(0.5 * n)))] = 1
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ...graph import Node, constant, elementwise, number
+from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE, LOGARITHM, LOGARITHMS
 from ...graph.scalars.arithmetic import factors_of, terms_of
 from ..facts import hides_nan, is_surely_positive

@@ -7,45 +7,92 @@ comes from the chain rule, as in ``gamma(x) digamma(x) / gamma(x)``, and would b
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, number
-from ...graph.scalars.arithmetic import factors_of, fraction_of, scaled, terms_of
+from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, factors_of, fraction_of, scaled, terms_of
+from ...graph.scalars.functions import FUNCTIONS
 from ..rewriter import make, rule, spread
-from .parts import FACTORS, TERMS, product_of, total_of
+from .parts import FACTORS, TERMS, total_of
 
 #: An exponent as numbers times terms; the number alone is that of None.
 _Exponent: TypeAlias = dict[Node | None, float]
 
+#: Powers from which on divisors leave the range of numbers where others are ordinary.
+_HIGH = 3.0
+#: What does so in any power.
+_FUNCTIONS = FUNCTIONS.keys() - {*ARITHMETIC, "sqrt", "where", "abs"}
+
 
 class _Factor(NamedTuple):
-    """A factor of a product, the power that it stands in, and its exponent of the base that it is a power of."""
+    """A factor of a product, its exponent of the base that it is a power of, and whether it stands there twice."""
 
     part: Node
-    n: float
     exponent: _Exponent
+    twice: bool = False
 
 
 @rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a", "y, x**2, 1 / x", "derived")
 def _powers_of_same_base(node: Node) -> Node | None:
-    """Cancel a base that stands above and below; where a whole power is left below, printing collects powers."""
+    """Cancel all bases that stand above and below: one alone may leave a product that is larger or smaller."""
+    result: Node | None = None
+    while (left := _without_a_base(node if result is None else result)) is not None:
+        result = left
+    return result if result is None else spread(result, node.shape)
+
+
+def _without_a_base(node: Node) -> Node | None:
     found = factors_of(node, FACTORS)
     if not found.whole or len(found.parts) < 2:
         return None
-    powers: dict[Node, list[_Factor]] = {}
+    sides: dict[bool, dict[Node, list[_Factor]]] = {True: {}, False: {}}
     for part, n in found.parts:
         base, exponent = _as_power(part)
-        powers.setdefault(base, []).append(_Factor(part, n, {term: n * c for term, c in exponent.items()}))
-    if len(powers) == len(found.parts):
-        return None
-    totals = {base: total for base, own in powers.items() if (total := _total(base, own)) is not None}
-    if not totals:
-        return None
-    kept = [(factor.part, factor.n) for base, own in powers.items() if base not in totals for factor in own]
-    kept += [_written(base, total) for base, total in totals.items() if total]
-    above, below = ([_to_the(part, abs(n)) for part, n in kept if n * sign > 0] for sign in (1.0, -1.0))
-    result = make("divide", product_of(above), product_of(below)) if below else product_of(above)
-    return spread(result if found.sign > 0 else make("negative", result), node.shape)
+        sides[n > 0].setdefault(base, []).append(_Factor(part, exponent))
+    for base in sides[True].keys() & sides[False].keys() if sides[False] else ():
+        if base.is_constant:
+            continue
+        stays = base.op not in _FUNCTIONS and _is_low(sides[False][base], sides[True][base])
+        for above, below in product(sides[True][base], _with_pairs(sides[False][base])):
+            rest = None if stays else _difference(above, below)
+            if rest is not None:
+                higher, lower = _written(base, rest)
+                node = _put(_put(node, above.part, higher, True), below.part, lower, False)
+                return _put(node, below.part, constant(1.0), False) if below.twice else node
+    return None
+
+
+def _with_pairs(factors: list[_Factor]) -> list[_Factor]:
+    """Return factors, and two equal roots as one."""
+    roots = [factor.part for factor in factors if factor.part.is_root]
+    twice = dict.fromkeys(part for part in roots if roots.count(part) > 1)
+    return [*factors, *(_Factor(part, {None: 1.0}, True) for part in twice)]
+
+
+def _is_low(below: list[_Factor], above: list[_Factor]) -> bool:
+    """Tell whether low powers are left below: printing collects them, and has forms for them."""
+    if any(factor.exponent.keys() != {None} for factor in (*below, *above)):
+        return False
+    left = sum(factor.exponent[None] for factor in below) - sum(factor.exponent[None] for factor in above)
+    return left > 0.0 and all(factor.exponent[None] < _HIGH for factor in below)
+
+
+def _put(node: Node, part: Node, new: Node, above: bool) -> Node:
+    """Return a product with a node in place of the last of some factors, or of some divisors.
+
+    All others stay where they are: products grouped in another way may leave the range of numbers, and quotients that
+    were divided first are the formula's own.
+    """
+    if node is part and above:
+        return new
+    if node.op not in PRODUCTS:
+        return node
+    for place, arg in [*enumerate(node.args)][::-1]:
+        changed = _put(arg, part, new, above is not (node.is_division and place == 1))
+        if changed is not arg:
+            return make(node.op, *(changed if k == place else other for k, other in enumerate(node.args)))
+    return node
 
 
 def _as_power(part: Node) -> tuple[Node, _Exponent]:
@@ -65,19 +112,15 @@ def _as_power(part: Node) -> tuple[Node, _Exponent]:
     return part.args[0], exponent
 
 
-def _total(base: Node, factors: list[_Factor]) -> _Exponent | None:
-    """Return a sum of exponents, without terms that are 0; None where nothing cancels."""
-    if base.is_constant or len({factor.n > 0 for factor in factors}) == 1:
-        return None
-    total: _Exponent = {}
-    for factor in factors:
-        for term, c in factor.exponent.items():
-            total[term] = _sum(total.get(term, 0.0), c)
+def _difference(above: _Factor, below: _Factor) -> _Exponent | None:
+    """Return a difference of exponents, without terms that are 0; None where nothing cancels."""
+    total = dict(above.exponent)
+    for term, c in below.exponent.items():
+        total[term] = _sum(total.get(term, 0.0), -c)
     total = {term: c for term, c in total.items() if c}
-    rest = total.get(None, 0.0)
-    if all(factor.exponent.keys() == {None} for factor in factors):
-        return total if rest >= 0.0 and rest.is_integer() else None
-    return total if len(total) < max(len(factor.exponent) for factor in factors) else None
+    if above.exponent.keys() == below.exponent.keys() == {None}:
+        return total if total.get(None, 0.0).is_integer() else None  # a root stays: others have it in common
+    return total if len(total) < max(len(above.exponent), len(below.exponent)) else None
 
 
 def _sum(a: float, b: float) -> float:
@@ -86,16 +129,14 @@ def _sum(a: float, b: float) -> float:
     return a + b if p is None or q is None else float(p + q)
 
 
-def _written(base: Node, exponent: _Exponent) -> tuple[Node, float]:
-    """Return a factor, and the power that it stands in."""
-    if exponent.keys() == {None}:
-        return base, exponent[None]
-    terms = [(c, constant(1.0) if x is None else x) for x, c in exponent.items()]
-    sign = 1.0 if any(c > 0 for c, _ in terms) else -1.0
-    terms.sort(key=lambda term: term[0] * sign < 0)  # a - 1, not -1 + a
-    parts = [(math.copysign(1.0, c) * sign, make("multiply", constant(abs(c)), x)) for c, x in terms]
-    return make("power", base, total_of(parts)), sign
-
-
-def _to_the(base: Node, exponent: float) -> Node:
-    return base if exponent == 1.0 else make("power", base, constant(exponent))
+def _written(base: Node, exponent: _Exponent) -> tuple[Node, Node]:
+    """Return what a power multiplies by, and what it divides by."""
+    one = constant(1.0)
+    if not exponent:
+        return one, one
+    sign = 1.0 if any(c > 0 for c in exponent.values()) else -1.0
+    terms = [(sign * c, one if x is None else x) for x, c in exponent.items()]
+    terms.sort(key=lambda term: term[0] < 0)  # a - 1, not -1 + a
+    parts = [(math.copysign(1.0, c), make("multiply", constant(abs(c)), x)) for c, x in terms]
+    power = make("power", base, total_of(parts))
+    return (power, one) if sign > 0 else (one, power)
