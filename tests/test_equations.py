@@ -77,7 +77,8 @@ def draw(equation: Identity, letter: Letter, node: Node, rng: np.random.Generato
 def domain_of(equation: Identity) -> dict[str, tuple[float, float]]:
     """Return where the arguments of a function of parameters are drawn from, whose reference takes long elsewhere."""
     left = equation.left
-    inner = left.args[-1] if isinstance(left, Applied) and equation.kind == "differentiated" else None
+    of_another = isinstance(left, Applied) and (equation.kind == "differentiated" or left.op == "log")
+    inner = left.args[-1] if isinstance(left, Applied) and of_another else None
     if not isinstance(inner, Applied) or len(inner.args) < 2:
         return {}
     names = [arg.name for arg in inner.args if isinstance(arg, Letter)]

@@ -21,6 +21,7 @@ from symdiff import Array
 from symdiff.graph import BOOL, constant
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.reference.many_digits import SCALARS
+from symdiff.graph.scalars.differences import DIFFERENCES
 from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply
 from symdiff.graph.scalars.remainders import REMAINDERS
 from symdiff.tools.checking.multiprecision import missing_scalars
@@ -30,8 +31,9 @@ ZERO_STEP = 170
 LARGEST = np.finfo(float).max
 TINY = 1e-307
 
-#: Rows that are tested in test_remainders.
+#: Rows that are tested in test_remainders, and in test_divided_differences.
 QUOTIENTS = {name for each in REMAINDERS for name in (each.name, each.name_by_square)}
+QUOTIENTS |= {each.name for each in DIFFERENCES}
 #: Functions of real numbers with values in them; conditions are tested on their own.
 REALS = [
     name
@@ -114,6 +116,14 @@ POINTS: dict[str, list[float]] = {
     "lambertwm1": [-1e-100, -1e-8, -0.36, -0.3, -0.26, -0.24],
     "dawsn": [0.0, 1e-8, -0.5, 3.0, 7.01, -20.0, 1e4, 1e9],
     "exp1": [1e-8, 0.5, 30.0],
+    "log_gamma": [1e-30, 1e-8, 0.1, 0.5, 1.0 + 2**-20, 2.0 - 2**-20, 10.0, 1e5, 1e80, 1e160, -1.5, -3.3],
+    "log_erfc": [0.0, 1e-8, -1e-3, 0.49, 0.51, 3.0, 9.9, 30.0, -1.0, -5.0, -9.0],
+    "log_i0": [0.1, 0.5, 0.99, 1.01, -7.0, 300.0, 1e4, -1e8],
+    "log_i1": [0.1, 0.5, 7.0, 300.0, 1e4],
+    "log_k0": [1e-3, 0.5, 30.0, 1e3, 1e6],
+    "log_k1": [1e-3, 0.5, 30.0, 1e3, 1e6],
+    "i_ratio": [0.1, 0.5, -3.0, 39.9, 40.1, 1e4],
+    "k_ratio": [1e-3, 0.5, 30.0, 1e3, 1e6],
     "expi": [1e-8, 30.0, -2.0],
     "spence": [1e-8, 0.49, 0.51, 1.0 - 1e-8, 1.0 + 1e-8, 1.5, 30.0],
     "i0e": [1e-8, 0.5, -3.0, 39.9, 40.1, 1e4],
@@ -140,6 +150,7 @@ BOUNDS = dict.fromkeys(("binom", "poch", "j0", "j1", "jv", "y0", "y1", "yv", "yv
 #: Third derivatives of logarithms of incomplete functions, as products, cancel beside their zeros.
 BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("inc" in name or "stdtr" in name)} | {
     "betainc_by_bbb": 1e-12,
+    "gammaincinv": 5e-13,  # a sum of products of slopes
     "log_gammainc_by_x": 2e-11,
     # Derivatives of Faddeeva's function near the real axis are sums beside a pole, which cancel.
     **dict.fromkeys(("voigt_profile", "voigt_real", "voigt_imag", "wofz_real", "wofz_imag"), 2e-11),
@@ -211,6 +222,10 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "polygamma_gap": [(0.0, 14.9, 1e-8), (0.0, 40.0, -15.0)],
     "ierfcx": [(1.0, x) for x in (1e-8, 0.59, 2.0, 20.0, -3.0)],
     "log_ndtr_derivative": [(n, x) for n in (1.0, 2.0) for x in (-0.86, -3.0, -30.0, 9.0)],
+    "log_beta": [(1e-8, 5.0), (0.5, 0.5), (30.0, 1.0), (500.0, 700.0)],
+    "log_binom": [(10.0, 3.0), (10.0, 5.0), (0.5, 0.3), (1e3, 2.5), (2000.0, 1000.0)],
+    "log_poch": [(30.0, 5.0), (1e5, 0.5), (3.0, -0.5), (500.0, 400.0)],
+    "log_kv": [(7.5, 1.0), (2.0, 300.0)],
     "betaln": [(1e-8, 5.0), (0.5, 0.5), (30.0, 1.0), (1e5, 0.5)],
     "beta_slope": [(0.5, 0.5), (3.0, 1.0)],
     "beta": [(0.5, 0.5), (30.0, 1.0), (1e5, 0.5)],

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
-from .cancelling import deviations, fractions, quotients, ratios, same_bases, shares, weighted
+from .cancelling import deviations, differences, fractions, quotients, ratios, same_bases, shares, weighted
 from .cancelling.kinks import named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
@@ -43,13 +43,14 @@ from .matrices.invertible import by_inverses
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
-from .stability import identities, removable, roots, weights
+from .stability import identities, like_functions, removable, roots, weights
 from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in the order in which they are tried.
 SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
-    *(roots, identities, removable, weights, of_the_table, steps_and_logarithms, stability),
+    *(roots, identities, like_functions, differences, removable, weights),
+    *(of_the_table, steps_and_logarithms, stability),
     *(deviations, fractions, quotients, ratios, same_bases, shares, weighted),
     *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
 )

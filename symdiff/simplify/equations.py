@@ -12,6 +12,7 @@ letter under a sign, as in ``tanh(-x)``, stands for what a number below 0 is in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
@@ -412,9 +413,14 @@ class Identity:
     def __init__(self, text: str, kind: str, when: str = "", source: str = "", **kinds: str) -> None:
         self.text, self.kind, self.when, self.source, self.kinds = text, kind, when, source, kinds
         self.left_text, self.right_text = (side.strip() for side in text.split("->"))
-        self.left, self.right = read(self.left_text, kinds), read(self.right_text, kinds)
+        self.left = read(self.left_text, kinds)
         self.condition = read(when, kinds) if when else None
         self.apply = _stable if kind in ("stability", "form") else _settled
+
+    @cached_property
+    def right(self) -> Pattern:
+        """What is put in the place of the left side; most programs need few of them."""
+        return read(self.right_text, self.kinds)
 
     @property
     def rule(self) -> Rule:

@@ -22,6 +22,12 @@ cdef extern from "functions/special.h":
 cdef extern from "functions/incomplete.h":
     pass
 
+cdef extern from "functions/error.h":
+    double sd_ierfcx(double order, double x) noexcept nogil
+    double sd_log_ndtr_derivative(double order, double x) noexcept nogil
+    double sd_wofz_real(double order, double x, double y) noexcept nogil
+    double sd_wofz_imag(double order, double x, double y) noexcept nogil
+
 cdef extern from "functions/tails.h":
     double sd_gammainc_by_a(double a, double x) noexcept nogil
     double sd_gammainc_by_aa(double a, double x) noexcept nogil
@@ -62,12 +68,6 @@ cdef extern from "functions/tails.h":
     double sd_log_betainc_by_aab(double a, double b, double x) noexcept nogil
     double sd_log_betainc_by_abb(double a, double b, double x) noexcept nogil
     double sd_log_betainc_by_bbb(double a, double b, double x) noexcept nogil
-
-cdef extern from "functions/error.h":
-    double sd_ierfcx(double order, double x) noexcept nogil
-    double sd_log_ndtr_derivative(double order, double x) noexcept nogil
-    double sd_wofz_real(double order, double x, double y) noexcept nogil
-    double sd_wofz_imag(double order, double x, double y) noexcept nogil
 
 cdef extern from "functions/integrals.h":
     double sd_i_moment(double order, double x) noexcept nogil

@@ -1,9 +1,17 @@
 /* Incomplete gamma and beta functions and Student's distribution, their logarithms and their derivatives, by name.
-   Needs special.h and incomplete.h. No header is included; the compiler's builtins name the functions of libm. */
+   Needs special.h, error.h and incomplete.h. No header is included; the compiler's builtins name the functions of libm. */
 
 /* that of sd_beta_of at y = 1 - x */
 static __attribute__((unused)) double sd_beta_by(int m, int n, int in_logarithm, double a, double b, double x) {
   return sd_beta_of(m, n, in_logarithm, a, b, x, 1 - x);
+}
+
+/* The same for t <= 0 where it is the normal distribution but for a term of the order of 1 / df, Abramowitz and Stegun
+   26.7.8: there the incomplete beta function has an argument whose complement vanishes. */
+static __attribute__((unused)) double sd_log_normal(int by, double df, double t) {
+  double whole = sd_erfcx(-0.70710678118654752440 * t), slope = 0.79788456080286535588 / whole;
+  if (by == 0) return __builtin_log(0.5 * whole) - 0.5 * t * t;
+  return by == 2 ? slope : slope * (t * (1 + t * t) / (4 * df) / df);
 }
 
 /* log(stdtr(df, t)) for by = 0, its derivative wrt df for 1 and wrt t for 2; half of the incomplete beta function of
@@ -11,7 +19,7 @@ static __attribute__((unused)) double sd_beta_by(int m, int n, int in_logarithm,
 static __attribute__((unused)) double sd_log_student(int by, double df, double t) {
   double far = t * t > 1e300, whole = df + t * t, x = far ? df / t / t : df / whole, y = far ? 1 : t * (t / whole);
   double a = 0.5 * df, log_tail, slope;
-  if (t != t || !(df > 0) || df > 1e300) return __builtin_nan("");
+  if (t != t || !(df > 0)) return __builtin_nan("");
   if (t == 0 && by == 2) return 2 * __builtin_exp(-sd_betaln(a, 0.5)) / __builtin_sqrt(df);
   if (t == 0) return by == 0 ? -0.69314718055994530942 : 0;
   if (t > 0) { /* 1 less the other tail */
@@ -20,6 +28,7 @@ static __attribute__((unused)) double sd_log_student(int by, double df, double t
     slope = sd_log_student(by, df, -t);
     return (by == 1 ? -slope : slope) * (__builtin_exp(log_tail) / -__builtin_expm1(log_tail));
   }
+  if (df > 1e100 || (df > (by == 1 ? 1e13 : 4e15) && t > -0.01)) return sd_log_normal(by, df, t);
   if (x == 0) return by == 0 ? -__builtin_inf() : by == 1 ? __builtin_nan("") : 0;
   if (by == 0) return sd_beta_of(0, 0, 1, a, 0.5, x, y) - 0.69314718055994530942;
   slope = sd_beta_of(-1, 0, 1, a, 0.5, x, y) * x;

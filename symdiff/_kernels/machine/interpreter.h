@@ -19,9 +19,9 @@
 
 #include "../functions/scalar.h"
 #include "../functions/special.h"
+#include "../functions/error.h"
 #include "../functions/incomplete.h"
 #include "../functions/tails.h"
-#include "../functions/error.h"
 #include "../functions/integrals.h"
 #include "../functions/hypergeometric.h"
 #include "handlers.h"

@@ -11,9 +11,9 @@ from ...errors import InternalError
 __all__ = ["SCALAR", "kernel_text", "texts_with", "with_needs", "without_comments"]
 
 #: Headers of functions of numbers that C's library lacks, or has otherwise.
-SCALAR = ("scalar.h", "special.h", "incomplete.h", "tails.h", "error.h", "integrals.h", "hypergeometric.h")
+SCALAR = ("scalar.h", "special.h", "error.h", "incomplete.h", "tails.h", "integrals.h", "hypergeometric.h")
 #: Headers whose functions call those of another one.
-_NEEDS = {"tails.h": ("special.h", "incomplete.h")}
+_NEEDS = {"tails.h": ("special.h", "error.h", "incomplete.h")}
 
 _DEFINED = re.compile(r"^(?:INLINE|SLOW) \w+ NAME\((\w+)\)\(", re.MULTILINE)
 _CALLED = re.compile(r"NAME\((\w+)\)")

@@ -14,6 +14,7 @@ from typing import Any
 
 import mpmath
 
+from ..scalars.differences import BY_SECOND, DIFFERENCES, Difference
 from ..scalars.functions import FUNCTIONS
 from ..scalars.remainders import REMAINDERS, Remainder
 from ..scalars.series import series_of
@@ -472,6 +473,18 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "xlog_sigmoid": lambda a, x: mpmath.mpf(0) if a == 0 else -a * mpmath.log1p(mpmath.exp(-x)),
     "xlog1py": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log1p(y),
     "logit": lambda x: mpmath.log(x / (1 - x)),
+    "log_gamma": lambda x: mpmath.log(mpmath.gamma(x)),
+    "log_beta": lambda a, b: mpmath.log(mpmath.beta(a, b)),
+    "log_binom": lambda n, k: mpmath.log(mpmath.binomial(n, k)),
+    "log_poch": lambda a, m: mpmath.log(mpmath.rf(a, m)),
+    "log_erfc": lambda x: mpmath.log(mpmath.erfc(x)),
+    "log_i0": lambda x: mpmath.log(mpmath.besseli(0, x)),
+    "log_i1": lambda x: mpmath.log(mpmath.besseli(1, x)),
+    "log_k0": lambda x: mpmath.log(mpmath.besselk(0, x)),
+    "log_k1": lambda x: mpmath.log(mpmath.besselk(1, x)),
+    "log_kv": lambda v, x: mpmath.log(mpmath.besselk(v, x)),
+    "i_ratio": lambda x: mpmath.besseli(1, x) / mpmath.besseli(0, x),
+    "k_ratio": lambda x: mpmath.besselk(1, x) / mpmath.besselk(0, x),
     "log1mexp": lambda x: mpmath.log(-mpmath.expm1(-x)),
     "entr": lambda x: mpmath.mpf(0) if x == 0 else -x * mpmath.log(x),
     "rel_entr": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(x / y),
@@ -508,6 +521,34 @@ SCALARS |= {each.name: remainder(each) for each in REMAINDERS}
 SCALARS |= {
     each.name_by_square: lambda n, s, of=each.name: SCALARS[of](n, mpmath.sqrt(s)) for each in REMAINDERS if each.even
 }
+
+
+
+def difference(each: Difference) -> Callable[..., Any]:
+    """Return the derivatives of a divided difference, by Leibniz's rule where its places are apart."""
+
+    def slope(k: int, x: Any) -> Any:
+        f = SCALARS[each.function]
+        return mpmath.diff(f, x, k) if k else f(x)
+
+    def quotient(m: int, n: int, x: Any, y: Any) -> Any:
+        top = -m * quotient(m - 1, n, x, y) if m else -slope(n, y)
+        top += n * quotient(m, n - 1, x, y) if n else slope(m, x)
+        return top / (x - y)
+
+    def call(order: Any, x: Any, y: Any) -> Any:
+        n, m = divmod(int(order), BY_SECOND)
+        digits, gap = mpmath.mp.dps, abs(x - y)
+        if gap <= mpmath.mpf(10) ** -digits * max(abs(x), abs(y)):
+            return slope(m + n + 1, (x + y) / 2) * mpmath.beta(m + 1, n + 1)
+        lost = max(0, int(mpmath.log10(max(1, abs(x), abs(y)) / gap)))
+        with mpmath.workdps(digits + (m + n + 1) * (lost + 4)):
+            return quotient(m, n, mpmath.mpf(x), mpmath.mpf(y))
+
+    return call
+
+
+SCALARS |= {each.name: difference(each) for each in DIFFERENCES}
 
 #: Functions that take numbers of any size: all others need as many digits as the exponent of theirs has.
 _OF_ANY_SIZE = frozenset(

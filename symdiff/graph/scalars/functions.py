@@ -63,7 +63,7 @@ _ENDS = {"pi": pi, "pi/2": 0.5 * pi, "-pi": -pi, "-pi/2": -0.5 * pi}
 class Function(NamedTuple):
     """One scalar function.
 
-    The last eight columns are facts of the function wherever it has a real value. Signs follow from them
+    The last nine columns are facts of the function wherever it has a real value. Signs follow from them
     (:mod:`symdiff.simplify.facts`), and "" or None says that nothing is known.
 
     Parameters
@@ -114,6 +114,8 @@ class Function(NamedTuple):
         The operator that it is in Python, C and formula text, or "".
     inverse : str
         A function g of as many arguments with f(..., g(..., x)) = x wherever g has a value, or "".
+    logarithm : str
+        A function that is its logarithm, finite where it overflows or vanishes, or "".
     total : bool
         Whether it has a value for all real arguments.
     exact : tuple of (float, float)
@@ -152,6 +154,7 @@ class Function(NamedTuple):
     orders: int = 0
     infix: str = ""
     inverse: str = ""
+    logarithm: str = ""
     total: bool = False
     exact: tuple[tuple[float, float], ...] = ()
     range: Range = Range()

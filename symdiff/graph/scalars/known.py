@@ -1,8 +1,8 @@
-"""Facts of the table of scalar functions: inverse functions, exact values, and which have a value everywhere.
+"""Facts of the table of scalar functions: inverses, logarithms, exact values, and which have a value everywhere.
 
-They are columns of the rows (``inverse``, ``exact`` and ``total``) beside those of signs, and stand here side by
-side, as a book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function, one
-that is added later too.
+They are columns of the rows (``inverse``, ``logarithm``, ``exact`` and ``total``) beside those of signs, and stand here
+side by side, as a book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function,
+one that is added later too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ INVERSES = {"exp": "log", "log": "exp", "exp2": "log2", "log2": "exp2", "expm1":
     "gammainc": "gammaincinv", "gammaincinv": "gammainc", "gammaincc": "gammainccinv",
     "gammainccinv": "gammaincc", "betainc": "betaincinv", "betaincinv": "betainc", "stdtr": "stdtrit",
     "stdtrit": "stdtr",}
+
+#: Functions whose logarithm is a function of its own, which is finite where they overflow or vanish.
+LOGARITHMS = {"gamma": "log_gamma", "beta": "log_beta", "binom": "log_binom", "poch": "log_poch",
+    "sigmoid": "log_sigmoid", "ndtr": "log_ndtr", "erfc": "log_erfc", "stdtr": "log_stdtr",
+    "gammainc": "log_gammainc", "gammaincc": "log_gammaincc", "betainc": "log_betainc",
+    "i0": "log_i0", "i1": "log_i1", "k0": "log_k0", "k1": "log_k1", "kv": "log_kv",}
 
 #: Functions that have a value wherever their arguments have one.
 TOTAL = frozenset((

@@ -11,7 +11,7 @@ from ...errors import UnsupportedError
 from .. import Node, as_node, constant, elementwise
 from ..kinds import BRANCHING, BY_ARGUMENTS, EXPANDED, note
 from .functions import FUNCTIONS, Function, Interval, Partial, Range, Slope, scalar_constant
-from .known import EXACT, INVERSES, TOTAL
+from .known import EXACT, INVERSES, LOGARITHMS, TOTAL
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
 
@@ -50,7 +50,8 @@ def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval
 
     A range is written as an interval; a parity or monotony that is not one an argument is that by each of them.
     """
-    rest |= {"inverse": INVERSES.get(name, ""), "total": name in TOTAL, "exact": EXACT.get(name, ())}
+    rest |= {"inverse": INVERSES.get(name, ""), "logarithm": LOGARITHMS.get(name, "")}
+    rest |= {"total": name in TOTAL, "exact": EXACT.get(name, ())}
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
     rest["range"] = Range.read(rest.get("range", ""))

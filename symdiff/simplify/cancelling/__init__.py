@@ -14,6 +14,7 @@ Files
     same_bases   powers of one base above and below
     fractions    sums of fractions with one denominator
     quotients    derivatives of f(x y) / y by x
+    differences  differences of one function at two places, by their distance
     shares       sums of softmax, which are 1
     opposites    f(z) and 1 - f(z) in what is differentiated again
     kinks        signs and directions in what is differentiated again

@@ -1,4 +1,4 @@
-"""Equations that follow from the table of scalar functions: inverses, parity and exact values.
+"""Equations that follow from the table of scalar functions: inverses, logarithms, parity and exact values.
 
 ``tan(arctan(x))`` is x wherever it has a value, and has one everywhere. ``sin(arcsin(x))`` has none beyond 1, where x
 has one: in its place x is only differentiated.
@@ -20,6 +20,11 @@ def _of_inverse(row: Function) -> Identity:
     parameters = "".join(f"{letter}, " for letter in "ab"[: row.arity - 1])
     kind = "stability" if inner.total else "differentiated"
     return Identity(f"{row.name}({parameters}{inner.name}({parameters}x)) -> x", kind, source=inner.source)
+
+
+def _of_logarithm(row: Function) -> Identity:
+    letters = ", ".join(_LETTERS[: row.arity])
+    return Identity(f"log({row.name}({letters})) -> {row.logarithm}({letters})", "stability", source=row.source)
 
 
 def _of_parity(row: Function) -> Iterator[Identity]:
@@ -44,5 +49,10 @@ PAGE = tuple(
     identity
     for row in FUNCTIONS.values()
     if row.name not in ARITHMETIC
-    for identity in (*([_of_inverse(row)] if row.inverse else []), *_of_parity(row), *_of_values(row))
+    for identity in (
+        *([_of_inverse(row)] if row.inverse else []),
+        *([_of_logarithm(row)] if row.logarithm else []),
+        *_of_parity(row),
+        *_of_values(row),
+    )
 )

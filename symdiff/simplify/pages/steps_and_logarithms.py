@@ -8,11 +8,10 @@ PAGE = (
     # Logarithms of exponentials and of steps. DLMF 4.6, 7.2
     Identity("log(1 + exp(x)) -> softplus(x)", "stability"),
     Identity("log1p(exp(x)) -> softplus(x)", "stability"),
-    Identity("log(sigmoid(x)) -> log_sigmoid(x)", "stability"),
-    Identity("log(ndtr(x)) -> log_ndtr(x)", "stability"),
     Identity("log1p(-sigmoid(x)) -> log_sigmoid(-x)", "stability"),
     Identity("log1p(-ndtr(x)) -> log_ndtr(-x)", "stability"),
     Identity("log(1 + x) -> log1p(x)", "stability"),
+    Identity("log(sigmoid(x) - sigmoid(y)) -> log_sigmoid(x) + log_sigmoid(-y) + log1mexp(x - y)", "stability"),
     Identity("xlogy(a, exp(x)) -> a * x", "stability"),
     Identity("xlogy(a, sigmoid(x)) -> xlog_sigmoid(a, x)", "stability"),
     Identity("xlog1py(a, -sigmoid(x)) -> xlog_sigmoid(a, -x)", "stability"),
@@ -29,6 +28,8 @@ PAGE = (
     Identity("1 - ndtr(x) -> ndtr(-x)", "stability"),
     Identity("1 + erf(x) -> erfc(-x)", "stability"),
     Identity("1 - erf(x) -> erfc(x)", "stability"),
+
+    Identity("poch(x, 1) -> x", "stability"),
 
     # Slopes of arctan(exp(x)) and arctan(sinh(x)): 1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2). DLMF 4.35.1
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),

@@ -11,18 +11,19 @@ Invariants
     * Where both forms are finite they agree up to rounding; where only the new one is finite, it is right.
     * Derivatives inherit the stable form.
 Files
-    exponents      exponents as numbers times nodes, and sums of exponentials
-    products       products as a number, one exponent, sums of exponentials and the rest
-    sums           sums of many exponentials, by logsumexp and softmax
-    exponentials   quotients of exponentials in one normal form
-    weights        sums of exponentials along axes
-    factors        what vanishes at 0, as a power of its variable and something smooth
-    removable      quotients that are 0 / 0 where their variable is 0
-    identities     parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out
-    points         numbers at a random point, which tell most sums from 0
-    laurent        the form in which these are compared
-    roots          roots of sums of squares
-    lengths        divisions by a length factored out of linear operations
+    exponents       exponents as numbers times nodes, and sums of exponentials
+    products        products as a number, one exponent, sums of exponentials and the rest
+    sums            sums of many exponentials, by logsumexp and softmax
+    exponentials    quotients of exponentials in one normal form
+    weights         sums of exponentials along axes
+    factors         what vanishes at 0, as a power of its variable and something smooth
+    removable       quotients that are 0 / 0 where their variable is 0
+    identities      parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out
+    like_functions  quotients of functions that overflow or vanish together
+    points          numbers at a random point, which tell most sums from 0
+    laurent         the form in which these are compared
+    roots           roots of sums of squares
+    lengths         divisions by a length factored out of linear operations
 Add
     a function with ``@rule`` below, or in the file whose pattern it shares
 """

@@ -18,8 +18,9 @@ from ...graph import (
     stop_gradient,
 )
 from ...graph.scalars.arithmetic import peel
-from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...graph.sizes import Shape
+from ..facts import is_positive
 from ..rewriter import is_number, spread
 from .exponents import Linear, Sum, added, as_node, as_sum, exponential_terms, is_sum_along_axes, multiple, ratio
 from .products import (
@@ -261,11 +262,21 @@ def _log_softmax(node: Node) -> Node:
     return normalize("log_softmax", node.args[0], axes_of(node, node))
 
 
-#: Positive functions that underflow where their logarithm, which has a name, is finite.
+def _by_name(node: Node) -> Node:
+    return elementwise(FUNCTIONS[node.op].logarithm, node.args)
+
+
+#: Functions that overflow or vanish where their logarithm, which has a name, is finite.
 _LOGARITHMS: dict[str, Callable[[Node], Node]] = {
     "softmax": _log_softmax,
-    "ndtr": lambda node: elementwise("log_ndtr", node.args),
+    **dict.fromkeys(("ndtr", "erfc", "gamma", "beta", "i0", "k0", "k1", "kv"), _by_name),
 }
+#: Those that are positive only where their arguments are.
+_OF_POSITIVE = frozenset(("gamma", "beta"))
+
+
+def _has_logarithm(node: Node) -> bool:
+    return node.op in _LOGARITHMS and (node.op not in _OF_POSITIVE or all(map(is_positive, node.args)))
 
 
 def logarithm(node: Node, shape: Shape) -> Node | None:
@@ -282,7 +293,7 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     if product is None:
         return None
     along = {part: power for part, power in product.others.items() if is_sum_along_axes(part)}
-    small = {part: power for part, power in product.others.items() if part.op in _LOGARITHMS}
+    small = {part: power for part, power in product.others.items() if _has_logarithm(part)}
     if not (product.exponentials or product.sums or along or small):
         return None
     total = as_node(product.exponent)

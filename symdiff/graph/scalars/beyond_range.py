@@ -1,0 +1,125 @@
+"""Rows of logarithms of functions that overflow or vanish far out, and of ratios of such.
+
+``log(gamma(x))`` is finite where gamma(x) is not. As a function of its own it has a value there, and a slope that
+divides nothing by a number that overflowed. A person sees what was written.
+
+Sources are sections of the NIST Digital Library of Mathematical Functions (DLMF).
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import BOOL, Node, constant, elementwise
+from .functions import compare, where
+from .making import ABSENT, ANY, POSITIVE, named, row, unary
+
+log, log1p, absolute, digamma, power = (named(name) for name in ("log", "log1p", "abs", "digamma", "power"))
+gamma, lgamma, beta, betaln, binom, poch = (
+    named(name) for name in ("gamma", "lgamma", "beta", "betaln", "binom", "poch")
+)
+erf, erfc, erfcx, log_ndtr_derivative = (named(name) for name in ("erf", "erfc", "erfcx", "log_ndtr_derivative"))
+i0, i1, k0, k1, kv, i0e, i1e, k0e, k1e, kve = (
+    named(name) for name in ("i0", "i1", "k0", "k1", "kv", "i0e", "i1e", "k0e", "k1e", "kve")
+)
+i_ratio, k_ratio, polygamma_gap = named("i_ratio"), named("k_ratio"), named("polygamma_gap")
+
+#: Terms of the series of I_0 that are added up where its logarithm is near 0.
+_TERMS = 10
+#: Below which a product is computed as it is written.
+_LARGE = 1e300
+
+
+def _both(a: Node, b: Node) -> Node:
+    return elementwise("logical_and", (a, b), BOOL)
+
+
+def _gap(x: Node, d: Node) -> Node:
+    return polygamma_gap(constant(0.0), x, d)
+
+
+def _log_gamma(x: Node) -> Node:
+    return where(compare("less", 0.0, x), lgamma(x), log(gamma(x)))
+
+
+def _log_beta(a: Node, b: Node) -> Node:
+    return where(_both(compare("less", 0.0, a), compare("less", 0.0, b)), betaln(a, b), log(beta(a, b)))
+
+
+def _log_binom(n: Node, k: Node) -> Node:
+    inside = _both(compare("less", -1.0, k), compare("less", k - 1.0, n))
+    return where(inside, -log1p(n) - betaln(n - k + 1.0, k + 1.0), log(binom(n, k)))
+
+
+def _log_poch(a: Node, m: Node) -> Node:
+    # as a difference it would lose digits where the product is finite
+    whole = poch(a, m)
+    far = _both(compare("less", 0.0, a), _both(compare("less", 0.0, a + m), compare("less", _LARGE, absolute(whole))))
+    return where(far, lgamma(a + m) - lgamma(a), log(whole))
+
+
+def _log_erfc(x: Node) -> Node:
+    return where(compare("less", x, 0.5), log1p(-erf(x)), log(erfcx(x)) - x * x)
+
+
+def _log_erfc_slope(x: Node, f: Node) -> Node:
+    return -math.sqrt(2.0) * log_ndtr_derivative(constant(1.0), -math.sqrt(2.0) * x)
+
+
+def _log_i0(x: Node) -> Node:
+    square = 0.25 * (x * x)
+    total = constant(0.0)
+    for k in range(_TERMS, 0, -1):  # DLMF 10.25.2
+        total = (1.0 + total) * square / float(k * k)
+    return where(compare("less", absolute(x), 1.0), log1p(total), log(i0e(x)) + absolute(x))
+
+
+def _moment(n: float, x: Node) -> Node:
+    return elementwise("i_moment", (constant(n), x)) / i0e(x)
+
+
+def _i_ratio_slope(x: Node, f: Node) -> Node:
+    # the variance of cos t by the weights exp(x cos t): no difference of what is nearly equal, DLMF 10.32.1
+    return _moment(2.0, x) - power(_moment(1.0, x), 2.0)
+
+
+def _k_moment(n: float, x: Node) -> Node:
+    return elementwise("k_moment", (constant(n), constant(0.0), x)) / k0e(x)
+
+
+def _k_ratio_slope(x: Node, f: Node) -> Node:
+    # less the variance of cosh t by the weights exp(-x cosh t), DLMF 10.32.9
+    return power(_k_moment(1.0, x), 2.0) - _k_moment(2.0, x)
+
+
+# Gamma functions                                         DLMF 5.2, 5.12
+unary("log_gamma", lambda x, f: digamma(x), POSITIVE, numpy="", source="5.2.2", expansion=_log_gamma,
+      written=lambda x: log(gamma(x)), singular=True)
+row("log_beta", (lambda a, b, f: -_gap(a, b), lambda a, b, f: -_gap(b, a)), (POSITIVE, POSITIVE), numpy="",
+    source="5.12.1", expansion=_log_beta, written=lambda a, b: log(beta(a, b)), singular=True)
+row("log_binom", (lambda n, k, f: _gap(n - k + 1.0, k), lambda n, k, f: _gap(k + 1.0, n - 2.0 * k)),
+    ((4.0, 9.0), (0.5, 3.5)), numpy="", source="1.2.6", expansion=_log_binom,
+    written=lambda n, k: log(binom(n, k)), singular=True)
+row("log_poch", (lambda a, m, f: _gap(a, m), lambda a, m, f: digamma(a + m)), (POSITIVE, POSITIVE), numpy="",
+    source="5.2.5", expansion=_log_poch, written=lambda a, m: log(poch(a, m)), singular=True)
+
+# Error functions                                         DLMF 7.2
+unary("log_erfc", _log_erfc_slope, ANY, numpy="", source="7.2.2", expansion=_log_erfc, written=lambda x: log(erfc(x)),
+      monotone="decreasing", curvature="concave")
+
+# Modified Bessel functions                               DLMF 10.29, 10.32
+unary("i_ratio", _i_ratio_slope, ANY, numpy="", source="10.32.1", expansion=lambda x: i1e(x) / i0e(x),
+      written=lambda x: i1(x) / i0(x), range="(-1, 1)", parity="odd", monotone="increasing", at_zero=(0.0, 0.5))
+unary("k_ratio", _k_ratio_slope, POSITIVE, numpy="", source="10.32.9", expansion=lambda x: k1e(x) / k0e(x),
+      written=lambda x: k1(x) / k0(x), singular=True, range="(1, inf)", monotone="decreasing", curvature="convex")
+unary("log_i0", lambda x, f: i_ratio(x), ANY, numpy="", source="10.29.3", expansion=_log_i0,
+      written=lambda x: log(i0(x)), range="[0, inf)", parity="even", curvature="convex", at_zero=(0.0, 0.0))
+unary("log_i1", lambda x, f: 1.0 / i_ratio(x) - 1.0 / x, POSITIVE, numpy="", source="10.29.1",
+      expansion=lambda x: log(i1e(x)) + absolute(x), written=lambda x: log(i1(x)), singular=True)
+unary("log_k0", lambda x, f: -k_ratio(x), POSITIVE, numpy="", source="10.29.3",
+      expansion=lambda x: log(k0e(x)) - x, written=lambda x: log(k0(x)), singular=True, monotone="decreasing")
+unary("log_k1", lambda x, f: -1.0 / k_ratio(x) - 1.0 / x, POSITIVE, numpy="", source="10.29.1",
+      expansion=lambda x: log(k1e(x)) - x, written=lambda x: log(k1(x)), singular=True, monotone="decreasing")
+row("log_kv", (ABSENT, lambda v, x, f: -0.5 * (kve(v - 1.0, x) + kve(v + 1.0, x)) / kve(v, x)), ((0.2, 3.7), POSITIVE),
+    numpy="", source="10.29.1", expansion=lambda v, x: log(kve(v, x)) - x, written=lambda v, x: log(kv(v, x)),
+    singular=True)

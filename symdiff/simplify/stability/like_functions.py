@@ -1,0 +1,64 @@
+"""Quotients of functions that overflow, or vanish, together: functions of their own, which do neither."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+from ...graph import Node, constant, elementwise
+from ...graph.kinds import INVERSE
+from ...graph.scalars.arithmetic import factors_of, peel, terms_of, without_numbers
+from ...graph.scalars.functions import scalar_constant
+from ..rewriter import rule, spread
+from .products import as_monomial, powers_multiplied
+
+#: Most factors of a product, and terms of an argument, that are looked at.
+_FACTORS, _TERMS = 12, 6
+#: Quotients of two functions that overflow, or vanish, together.
+_RATIOS = {("i1", "i0"): "i_ratio", ("k1", "k0"): "k_ratio"}
+_LIKE = frozenset(("gamma", *(name for pair in _RATIOS for name in pair)))
+
+
+@rule("multiply divide", "i1(x) / i0(x), k1(x) / k0(x), gamma(x + c) / gamma(x)", "i_ratio(x), k_ratio(x), poch(x, c)",
+      "stability", below=(INVERSE,))
+def _ratio_of_like_functions(node: Node) -> Node | None:
+    """Divide functions that overflow or vanish together where their quotient has a name."""
+    if not any(part.op in _LIKE for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts):
+        return None
+    product = as_monomial(node)
+    if product is None:
+        return None
+    like = [(base, n) for base, n in product.powers.items() if base.op in _LIKE]
+    for (a, n), (b, m) in permutations(like, 2):
+        ratio = _ratio(a, b) if n * m < 0 else None
+        if ratio is None:
+            continue
+        both = min(abs(n), abs(m)) * (1 if n > 0 else -1)
+        powers = product.powers | {a: n - both, b: m + both}
+        powers[ratio] = powers.get(ratio, 0) + both
+        return spread(powers_multiplied([pair for pair in powers.items() if pair[1]], product.number), node.shape)
+    return None
+
+
+def _ratio(a: Node, b: Node) -> Node | None:
+    """Return a / b where that is a function of its own."""
+    (x,), (y,) = a.args, b.args
+    if (a.op, b.op) in _RATIOS and x is y:
+        return elementwise(_RATIOS[a.op, b.op], (x,))
+    if a.op != b.op or a.op != "gamma" or x.shape != y.shape:
+        return None
+    rest = {term: c for term, c in _difference(x, y).items() if c}
+    if rest.keys() - {None}:
+        return None
+    return elementwise("poch", (y, constant(rest.get(None, 0.0))))
+
+
+def _difference(x: Node, y: Node) -> dict[Node | None, float]:
+    """Return x - y as numbers times terms; the number alone is that of None."""
+    total: dict[Node | None, float] = {None: 0.0}
+    for side, whole in ((1.0, x), (-1.0, y)):
+        for sign, term in terms_of(whole, _TERMS, look=peel).parts:
+            own = scalar_constant(term)
+            c, part = (own, None) if own is not None else without_numbers(term)
+            total[part] = total.get(part, 0.0) + side * sign * c
+    return total
