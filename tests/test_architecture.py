@@ -278,6 +278,7 @@ SHARED = {
     "structural": "operations that move elements",
     "sums": "sums",
     "tiles": "tiles",
+    "turns": "all turns of a loop in one function",
     "unit": "what computes a batch of samples",
     "vectors": "vectors of a processor",
 }

@@ -25,6 +25,7 @@ from symdiff.errors import BuildError
 from symdiff.frontend.formula import read_formula
 from symdiff.lowering import unroll
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
+from symdiff.plan.wiring import HELD, MEMORY, Wiring
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags
@@ -205,6 +206,11 @@ def test_compilers_have_nothing_to_say(
     texts += [
         emit_c(program, target, reduce=reduce, columns=True, single=single, constant=alone, packed=True).text
         for reduce, single in itertools.product([False, True], repeat=2)
+    ]
+    wiring = Wiring((), (HELD,) * len(shapes), (MEMORY,), ())
+    texts += [
+        emit_c(program, target, columns=True, single=single, packed=True, wiring=wiring).text
+        for single in (False, True)
     ]
     texts += [emit_standalone(program, target).text]
     for number, text in enumerate(texts):

@@ -32,6 +32,7 @@ class NativeCall:
         constant: Sequence[bool] = (),
         cost: int = 100,
         samples: int = 0,
+        turns: bool = False,
     ) -> None: ...
     @property
     def columns(self) -> bool: ...
@@ -39,6 +40,8 @@ class NativeCall:
     def single(self) -> bool: ...
     @property
     def packed(self) -> bool: ...
+    @property
+    def turns(self) -> bool: ...
     def run(
         self,
         inputs: Sequence[npt.NDArray[np.floating]],

@@ -149,6 +149,8 @@ cdef class NativeCall:
         Whether it reads, computes and writes float32.
     packed : bool, optional
         Whether it takes arrays of known distances only, as the bodies of loops have them.
+    turns : bool, optional
+        Whether it is packed, and a loop with its body.
     constant : sequence of bool, optional
         Inputs that it reads from one sample, the same for all.
     cost : int, optional
@@ -159,7 +161,7 @@ cdef class NativeCall:
 
     def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
                   *, bint columns=False, bint single=False, bint packed=False, constant=(), long cost=100,
-                  long samples=0):
+                  long samples=0, bint turns=False):
         cdef bint some = False
         self.library = library
         self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))
@@ -175,7 +177,7 @@ cdef class NativeCall:
             self.constant[i] = value
             some = some or value
         self.unit = sd_unit(<sd_kernel>address, self.functions, lanes, workspace, max(samples, lanes), cost,
-                            len(inputs), len(outputs), reduce, sum(outputs), columns, single, packed, NULL)
+                            len(inputs), len(outputs), reduce, sum(outputs), columns, single, packed, NULL, turns)
         if some:
             self.unit.constant = self.constant
 
@@ -195,6 +197,10 @@ cdef class NativeCall:
     @property
     def packed(self):
         return bool(self.unit.packed)
+
+    @property
+    def turns(self):
+        return bool(self.unit.turns)
 
     def run(self, inputs, outputs, batch, int threads=1, *, bint kept=False):
         """Run all samples of a batch.

@@ -7,7 +7,7 @@ what cannot be seen to be linear is refused by the name of its operation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..errors import NotDifferentiableError
 from ..graph import REAL, Node, dependents, placeholder, postorder, substitute, zeros
@@ -66,6 +66,40 @@ def require_linear(image: Node, seeds: Sequence[Node], rule: str, of: str) -> No
     if any(node.is_custom for node in dependents(order, seeds) & set(order)):
         _require_constant_slope(image, seeds, rule, of)
     return image
+
+
+def linear_places(node: Node, live: Collection[Node]) -> tuple[int, ...] | None:
+    """Return the arguments in which a node is linear together, if those that are ``live`` are among them; else None.
+
+    Parameters
+    ----------
+    node : Node
+        No custom function.
+    live : collection of Node
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> x, y = input("x", ()), input("y", ())
+    >>> linear_places(elementwise("add", (x, y)), {x}), linear_places(elementwise("multiply", (x, y)), {x})
+    ((0, 1), (0,))
+    >>> linear_places(elementwise("multiply", (x, y)), {x, y}) is None
+    True
+    """
+    places = tuple([i for i, arg in enumerate(node.args) if arg in live])
+    if node.op in _SUMS:
+        return tuple(range(len(node.args)))
+    if node.is_choice:
+        return None if 0 in places else (1, 2)
+    if (node.op in _PRODUCTS and len(places) == 1) or places == (_LINEAR_IN.get(node.op),):
+        return places
+    return None
+
+
+def is_linear(outputs: Sequence[Node], seeds: Iterable[Node]) -> bool:
+    """Tell whether outputs are linear in the seeds by their form, those apart that do not depend on them."""
+    order = postorder(outputs)
+    return _first_nonlinear(order, seeds, _vanishing(order)) is None
 
 
 def _first_nonlinear(order: Sequence[Node], seeds: Iterable[Node], vanishing: set[Node]) -> str | None:

@@ -17,6 +17,7 @@ Files
     cost     what a step takes
     dump     plans as text
     plan     steps in an order in which they can run
+    wiring   which arrays of a loop stay in registers
     whole    operations that are steps of their own
     planner  from a graph to a plan
     calls    from the formula of one sample to a plan

@@ -16,6 +16,7 @@ from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
 from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources, stays_in_vectors
+from .wiring import Wiring, wiring_of
 
 __all__ = ["Plan", "check_phases", "find_checks", "is_map", "line_of", "programs_of"]
 
@@ -112,22 +113,24 @@ def _check_axes(step: Step) -> None:
 
 def programs_of(
     plan: Plan | Repeated, carried: frozenset[Node] | None = None
-) -> list[tuple[Program, bool, tuple[bool, ...], bool]]:
+) -> list[tuple[Program, bool, tuple[bool, ...], bool, Wiring | None]]:
     """Return the scalar programs of a plan, in the order of their numbers.
 
-    Each comes with whether it is summed, which of its inputs are read from one element, and whether its arrays are
-    thought to be packed, as those of most bodies of loops.
+    Each comes with whether it is summed, which of its inputs are read from one element, whether its arrays are
+    thought to be packed, as those of most bodies of loops, and which of them are carried in registers, if it is all of
+    a body.
     """
-    found: list[tuple[Program, bool, tuple[bool, ...], bool]] = []
+    found: list[tuple[Program, bool, tuple[bool, ...], bool, Wiring | None]] = []
+    wiring = wiring_of(plan) if isinstance(plan, Repeated) else None
     alone = carried is not None and stays_in_vectors(plan.steps)
     for step in plan.steps:
         if isinstance(step, LoopStep):
             for piece in step.pieces:
                 shared = step.shared(piece, carried)
                 packed = alone if not step.loops else carried is not None and step.has_numbers(piece, shared)
-                found.append((piece.program, step.total, shared, packed))
+                found.append((piece.program, step.total, shared, packed, wiring))
             if step.total and len(step.pieces) > 1:
-                found.append((_adder(step), False, (), False))
+                found.append((_adder(step), False, (), False, None))
         elif isinstance(step, Repeated):
             found += programs_of(step, frozenset(step.inputs[: step.carried]))
     return found

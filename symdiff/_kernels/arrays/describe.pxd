@@ -38,6 +38,7 @@ cdef extern from "batch/unit.h":
         int single
         int packed
         const char *constant
+        int turns
     ctypedef struct sd_call:
         const sd_unit *unit
         sd_port *ports

@@ -14,7 +14,8 @@
    are neighbours and si[p] is the distance from element to element. A port of one element has the
    distance from sample to sample in both (an item's size, or 0 for a number that all samples share).
    A packed unit is one of columns whose strides are constants of its code: consecutive samples are adjacent, and a port
-   of several elements holds one vector of samples for each element, one after the other. */
+   of several elements holds one vector of samples for each element, one after the other.
+   A unit of turns is the body of a loop with the loop: begin to end are turns, as ../plan/steps/turns.h says. */
 typedef long (*sd_kernel)(long begin, long end, const char *const *in, const long *si, char *const *out,
                           const long *so, void *w, void *const *fn, long *which);
 
@@ -60,6 +61,7 @@ typedef struct {
   int columns, single, packed; /* what the unit reads and writes */
   const char *constant;     /* inputs that the unit reads from one sample, of all or of each run along the last axis
                                of a call, or null for none */
+  int turns;
 } sd_unit;
 
 typedef struct {

@@ -42,7 +42,8 @@ cdef extern from "plan/plan.h":
         int kind, phase, tiled, loops, number, shared, inputs, outputs, accumulate, op, units, sums, kept
         int symmetric, tiny, reverse, scatter, listed, a, factor, pivots, state, b, c, checked, fused
         int axis, own
-        int span, windows, swaps, counter
+        int span, windows, swaps, counter, tight
+        const long *wiring
         long turns
         const long *moved
         int uses[8]
@@ -76,6 +77,7 @@ cdef extern from "plan/steps/checks.h":
     const char *sd_bad_window(sd_plan *plan, int k) noexcept nogil
     const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) noexcept nogil
     const char *sd_bad_bodies(const sd_plan *plan, int phase) noexcept nogil
+    int sd_is_wired(const sd_plan *plan, const sd_step *loop, const long *wiring) noexcept nogil
     const char *sd_bad_integers(const sd_plan *plan) noexcept nogil
     int sd_own_places(sd_view *v, const sd_array *a, long *places) noexcept nogil
     const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, long *scratch, double *cost) noexcept nogil
@@ -114,3 +116,4 @@ cdef class BoundPlan:
     cdef object add_routine(self, sd_step *s, step)
     cdef object add_call(self, sd_step *s, step)
     cdef object add_repeat(self, sd_step *s, step)
+    cdef int add_wiring(self, sd_step *loop, units) except -1

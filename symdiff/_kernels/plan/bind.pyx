@@ -63,6 +63,9 @@ cdef class BoundPlan:
                 self.plan.steps[phase][k].number = number
                 self.add_step(&self.plan.steps[phase][k], step, units)
             self.refuse(sd_bad_bodies(&self.plan, phase))
+            for k in range(len(here)):
+                if self.plan.steps[phase][k].kind == SD_REPEAT and self.plan.steps[phase][k].tight:
+                    self.add_wiring(&self.plan.steps[phase][k], units)
         demand(all([0 <= step.phase < SD_PHASES for step in steps]), "a step of no phase")
         sd_fuse(&self.plan)
         demand(self.plan.tile_bytes + self.plan.scratch_bytes + self.plan.kept_bytes <= MOST_BYTES,
@@ -261,6 +264,7 @@ cdef class BoundPlan:
         s.kind, s.sums, s.kept, s.item, s.units = SD_PROGRAM, step.sums, step.kept, 8, step.units
         demand(units is not None and 0 <= step.units < len(units.ports), "a program that is not there")
         demand(not s.kept or (s.sums and s.loops), "a loop to keep in a step that does not sum")
+        demand(units.wirings[step.units] is None or not s.loops, "a loop over the body of another")
         demand(not step.accumulate or (s.sums and not s.kept), "a sum over the batch that is none")
         demand(not (s.tiled and s.sums) or s.kept or step.accumulate, "a sum over a tile that is no sum of all")
         self.add_views(s, step.inputs, step.outputs, True)
@@ -448,3 +452,18 @@ cdef class BoundPlan:
             moved[2 * k], moved[2 * k + 1] = first, second
         self.refuse(sd_bad_repeat(&self.plan, s, moved))
         return min(100 * step.turns, MOST_SAMPLES)
+
+    cdef int add_wiring(self, sd_step *loop, units) except -1:
+        """Let code with the loop in it run a loop, where the arrays are those that it takes for granted."""
+        cdef long *numbers
+        cdef int k
+        wiring = units.wirings[(loop + 1).units]
+        if wiring is None or len(wiring.sizes) != loop.swaps or len(wiring.copies) != loop.span - 1:
+            return 0
+        flat = (*wiring.sizes, *wiring.inputs, *wiring.outputs, *[number for copy in wiring.copies for number in copy])
+        numbers = <long *>self.take(8 * len(flat))
+        for k, number in enumerate(flat):
+            numbers[k] = number
+        if sd_is_wired(&self.plan, loop, numbers):
+            loop.wiring = numbers
+        return 0

@@ -21,6 +21,7 @@ cdef class PlanUnits:
     cdef object make
     cdef char *usual
     cdef readonly tuple ports  # of each program the elements of inputs and outputs, and which inputs are shared
+    cdef readonly tuple wirings
 
     cdef const sd_unit *provide(self, int number, int place, list held) except NULL
     cdef int put(self, int place, NativeCall unit) except -1

@@ -4,16 +4,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...plan.bound import BoundStep, PlanArray
+from ...plan.wiring import Wiring
 from ..unit import NativeCall
 
 class PlanUnits:
     ports: tuple[tuple[tuple[int, ...], tuple[int, ...], bytes], ...]
+    wirings: tuple[Wiring | None, ...]
     def __init__(
         self,
         make: Callable[[int, bool, bool, bool, bool], NativeCall],
         ports: Sequence[tuple[Sequence[int], Sequence[int]]],
         columns: Sequence[bool],
         constant: Sequence[Sequence[bool]],
+        wirings: Sequence[Wiring | None] | None = None,
     ) -> None: ...
     def install(self, number: int, unit: NativeCall) -> None: ...
     def cost(self, number: int) -> int: ...

@@ -120,9 +120,12 @@ cdef class PlanUnits:
         For each program whether it takes columns where both layouts suit.
     constant : sequence of (sequence of bool)
         For each program the inputs that its units read from one sample, () for none.
+    wirings : sequence of (Wiring or None), optional
+        For each program how the loop that it is the body of hands its arrays over (:mod:`symdiff.plan.wiring`), None
+        where units run one turn; by default none has any.
     """
 
-    def __init__(self, make, ports, columns, constant):
+    def __init__(self, make, ports, columns, constant, wirings=None):
         cdef int k
         if self.usual != NULL:
             raise ValueError("units that are there already")
@@ -131,6 +134,11 @@ cdef class PlanUnits:
                             for (inputs, outputs), shared in zip(ports, constant)])
         if not len(columns) == len(constant) == len(ports) or any([len(i) != len(c) for i, _, c in self.ports]):
             raise ValueError(f"layouts of {len(columns)} and {len(constant)} programs, or of others, for {len(ports)}")
+        self.wirings = (None,) * len(ports) if wirings is None else tuple(wirings)
+        if len(self.wirings) != len(ports) or any([
+                wiring is not None and (len(wiring.inputs), len(wiring.outputs)) != (len(inputs), len(outputs))
+                for wiring, (inputs, outputs, _) in zip(self.wirings, self.ports)]):
+            raise ValueError(f"{len(self.wirings)} loops, or of other bodies, for {len(ports)} programs")
         self.usual = <char *>calloc(len(self.ports) + 1, 1)
         if self.usual == NULL:
             raise MemoryError
@@ -169,6 +177,8 @@ cdef class PlanUnits:
             raise ValueError("a unit of another program")
         if constant != shared:
             raise ValueError("a unit that shares other inputs")
+        if unit.unit.turns and (self.wirings[place // SD_UNITS] is None or not unit.unit.packed):
+            raise ValueError("a unit with a loop, of a program that is the body of none")
         while True:
             old = self.table
             new = UnitTable(len(old.held))

@@ -3,8 +3,8 @@
    here may be trusted.
 
    The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h,
-   direct.h in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/; positions.h, order.h and,
-   for the binder, checks.h in steps/; run.h. */
+   turns.h, direct.h in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/;
+   positions.h, order.h and, for the binder, checks.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H
 #define SD_PLAN_H
@@ -44,6 +44,8 @@ enum {
 enum { SD_ONE = 1, SD_NEIGHBOURS, SD_COPY_NEIGHBOURS, SD_REDUCE_NEIGHBOURS };
 /* Units of a program, and what the place of one among them is made of. */
 enum { SD_UNITS = 16, SD_OF_COLUMNS = 1, SD_OF_SINGLE = 2, SD_OF_SUMS = 4, SD_OF_PACKED = 8 };
+/* Arrays of a wiring that are no carried ones. */
+enum { SD_IN_MEMORY = -1, SD_HELD = -2, SD_COUNTER = -3 };
 /* Limits: arrays of such a program; arrays of a program that is the whole body; sums of a program over neighbours. */
 enum { SD_MOST_PORTS = 128, SD_FEW_PORTS = 64, SD_MOST_SUMS = 16 };
 /* How numbers are combined: by sums (of programs and products), or as reductions and scans say. */
@@ -121,7 +123,8 @@ typedef struct {
   int axis, own; /* routines on a, b and c: which axis, and how many before it have positions of their own, or the
                     diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
-  int tight;             /* whether the body of a loop is one such program, and copies, */
+  int tight;             /* whether the body of a loop is one such program, and copies; */
+  const long *wiring;    /* and how it hands its arrays over, as plan/wiring.py has it, or null */
   int direct;            /* SD_ONE and so on, or 0 */
   long count, rows;      /* if direct: neighbours in a row, and rows */
   int copied;            /* if SD_NEIGHBOURS: outputs that are not roomy, */

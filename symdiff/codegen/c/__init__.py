@@ -18,6 +18,7 @@ Files
     prefetch     software prefetch of later rows
     fills        runs of constants in outputs
     body         the operations, loads and stores
+    turns        the body of a loop, with the loop
     emit         the whole function
     standalone   a function that other languages can call
 Add

@@ -18,12 +18,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...lowering.program import GIVEN, Program
+from ...plan.wiring import Wiring
 from .body import ARGUMENTS, CHUNK, Functions, Pieces, Whole, length
 from .fills import FILL_COLUMNS, FILL_ROWS
 from .layout import BatchLayout
 from .preamble import moving_functions, preamble
 from .prefetch import FAR
-from .spelling import literal, spelling
+from .spelling import Spelling, literal, spelling
+from .turns import SHORTEST, LoopBody, fits_shortest
 
 __all__ = ["CHUNK", "CSource", "Target", "emit_c"]
 
@@ -74,6 +76,11 @@ _SUMS = """\
 """
 
 
+_HEAD = """\
+long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,
+V*w,void*const*fn,long*which)"""
+
+
 class Target(NamedTuple):
     """The vector length and functions of a machine, as generated code may use them.
 
@@ -122,6 +129,8 @@ class CSource(NamedTuple):
         that is not long enough. What they share is hidden from outside.
     vectors : int
         Vectors of samples that are taken at once.
+    turns : bool
+        Whether it is a loop with the program in it, as :meth:`~.turns.LoopBody.loop` says.
     """
 
     text: str
@@ -135,6 +144,7 @@ class CSource(NamedTuple):
     parts: tuple[str, ...] = ()
     vectors: int = 1
     packed: bool = False
+    turns: bool = False
 
 
 def emit_c(
@@ -146,6 +156,7 @@ def emit_c(
     single: bool = False,
     constant: Sequence[bool] = (),
     packed: bool = False,
+    wiring: Wiring | None = None,
 ) -> CSource:
     """Print ``program`` as C.
 
@@ -164,6 +175,8 @@ def emit_c(
         Inputs that have one value for all samples.
     packed : bool
         Of columns: read and write arrays of known distances only, see :class:`~.body.BatchLayout`.
+    wiring : Wiring, optional
+        Print the loop that a packed program is the body of, too.
 
     Returns
     -------
@@ -171,11 +184,11 @@ def emit_c(
     """
     lanes = target.lanes * (2 if single else 1)
     layout = BatchLayout(columns, single, reduce, tuple(constant) if any(constant) else (), packed)
-    spell = {
-        op: spelling(op, lanes, target.prefix, target.vector_math, single)
-        for op in dict.fromkeys(program.ops)
-        if op not in GIVEN
-    }
+    wiring = wiring if packed else None
+    spell = _spellings(program, target, lanes, single)
+    if wiring is not None and fits_shortest(spell):
+        lanes = SHORTEST * (2 if single else 1)
+        spell = _spellings(program, target, lanes, single)
     symbols = [(op, s) for op, s in spell.items() if s.pointer]
     head = [preamble(lanes, single), _LEAVE, _ANY * bool(program.checks), _SUMS * reduce]
     head += dict.fromkeys(text for s in spell.values() for text in s.needs)
@@ -188,19 +201,33 @@ def emit_c(
     consts = {f"k{i}": f"CONST V k{i}={{ALL({literal(x, single)})}};\n" for i, x in program.consts.items()}
 
     forms = {op: s.form for op, s in spell.items()}
+    known = tuple(s.pointer for _, s in symbols)
+    together = all(op in spell and spell[op].own for op in ("sin", "cos"))
+    if wiring is not None:
+        body = LoopBody(program, lanes, forms, layout, wiring)
+        body.together = together
+        text = "".join([*head, *consts.values(), _HEAD, ";\n", _HEAD, "{\n", *body.loop(), "LEAVE return -1;}\n"])
+        return CSource(
+            text, known, lanes, body.workspace, reduce, columns, single, layout.constant, packed=packed, turns=True
+        )
     write = Whole if length(program) <= 2 * CHUNK else Pieces
     functions = write(program, lanes, forms, layout)
-    functions.together = all(op in spell and spell[op].own for op in ("sin", "cos"))
+    functions.together = together
     if functions.store_name == "store" or write is Pieces:
         head.append(moving_functions(lanes, single))
     fills = functions.fills()
     definitions = functions.definitions()
     entry = _entry(functions, bool(fills))
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
-    known = tuple(s.pointer for _, s in symbols)
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
     workspace, vectors = functions.workspace, functions.vectors
     return CSource(text, known, lanes, workspace, reduce, columns, single, layout.constant, parts, vectors, packed)
+
+
+def _spellings(program: Program, target: Target, lanes: int, single: bool) -> dict[str, Spelling]:
+    """Return how each operation of a program is written."""
+    every = dict.fromkeys(program.ops)
+    return {op: spelling(op, lanes, target.prefix, target.vector_math, single) for op in every if op not in GIVEN}
 
 
 def _parts(
@@ -220,9 +247,7 @@ def _parts(
 def _entry(functions: Functions, fills: bool) -> str:
     """Print the function that callers see: all pieces for each vector of samples, and the checks."""
     held, calls, program = functions.held, functions.calls, functions.program
-    head = "long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,\n"
-    head += "V*w,void*const*fn,long*which)"
-    lines = [_SOON * (len(calls) > MANY_PIECES), head, ";\n", head, "{\n"]
+    lines = [_SOON * (len(calls) > MANY_PIECES), _HEAD, ";\n", _HEAD, "{\n"]
     if held:
         lines.append(f"V*sums=(V*)out[0],acc[]={{{','.join(f'sums[{k}]' for k in range(2 * held))}}};\n")
     if functions.prefetch.told:

@@ -7,10 +7,13 @@ the batch is a contraction. Nothing behind this pass knows of batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from ...calculus.linearity import is_linear, linear_places
 from ...graph import (
+    BOOL,
+    Item,
     Node,
     arrange,
     axes_of,
@@ -31,6 +34,7 @@ from ...graph import (
     placeholder,
     postorder,
     put,
+    rebuild,
     recurrence,
     reduce,
     reshape,
@@ -42,7 +46,7 @@ from ...graph import (
     triangle,
     whole,
 )
-from ...graph.deltas.einsum import einsum
+from ...graph.deltas.einsum import einsum, is_zero
 from ...graph.kinds import INLINED
 from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
 from ...graph.scalars.arithmetic import SUMS
@@ -111,10 +115,7 @@ def lift(inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool
     for node in outputs:
         result = new[node]
         if total:
-            if node in lifted:
-                result = _total(to_real(result))
-            else:
-                result = elementwise("multiply", (to_real(result), extent(BATCH)))
+            result = _summed(node, new, lifted)
         elif node not in lifted:
             result = broadcast_to(result, (BATCH, *node.shape))
         results.append(result)
@@ -137,6 +138,80 @@ def _contract(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     axis = 1 + max([label for own in (*labels, out) for label in own], default=0)
     own = [(axis, *each) if has else each for each, has in zip(labels, has_axis, strict=True)]
     return contract(args, own, (axis, *out), dict(repeated))
+
+
+def _summed(node: Node, new: Mapping[Node, Node], lifted: Collection[Node]) -> Node:
+    """Sum an output over the batch, below loops and solutions that are linear in what differs among samples.
+
+    The derivative of the exponential of a shared matrix is such a loop: it runs once then, and not for each sample.
+    """
+    places: dict[Node, tuple[int, ...]] = {}
+    order: list[Node] = []
+    stack = [node] if node in lifted else []
+    while stack:
+        each = stack.pop()
+        found = _linear_places(each, lifted) if each.args and each.dtype is not BOOL else None
+        if each in places or found is None:
+            continue
+        places[each] = found
+        stack += [each.args[k] for k in found if each.args[k] in lifted]
+    if any(each.is_recurrence or each.op in MATRIX_OPS for each in places):
+        order = [each for each in postorder([node]) if each in places]
+    sums: dict[Node, Node] = {}
+
+    def of(arg: Node) -> Node:
+        if arg not in sums and is_zero(arg):
+            return to_real(arg)
+        if arg not in sums:
+            counted = elementwise("multiply", (to_real(arg), extent(BATCH)))
+            sums[arg] = _total(to_real(new[arg])) if arg in lifted else counted
+        return sums[arg]
+
+    for each in order:
+        args = tuple([of(arg) if k in places[each] else arg for k, arg in enumerate(each.args)])
+        if each.is_recurrence:
+            sums[each] = _summed_loop(rebuild(each, args), _differing(each, lifted))
+        else:
+            part = _joined_part(args[0], each.payload.items[0]) if each.is_slice and args[0].ndim == 1 else None
+            sums[each] = rebuild(each, args) if part is None else part
+    return of(node)
+
+
+def _summed_loop(made: Node, moving: Sequence[bool]) -> Node:
+    """Return the results of a loop over sums; those that differ in no sample are there once for each."""
+    flat = []
+    for part, moves in zip(parts_of(made), moving, strict=True):
+        result = result_of(made, part)
+        each = result if moves else elementwise("multiply", (result, extent(BATCH)))
+        flat.append(reshape(each, (product(each.shape),)))
+    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
+
+
+def _joined_part(x: Node, item: Item) -> Node | None:
+    """Return the one of joined arrays that a slice along the last axis takes, if it is one."""
+    start: Dim = 0
+    for part in x.args if x.is_concatenation and x.payload.axis == -1 else ():
+        if item == (start, 1, part.shape[-1]):
+            return part
+        start = start + part.shape[-1]
+    return None
+
+
+def _linear_places(node: Node, lifted: Collection[Node]) -> tuple[int, ...] | None:
+    """Return the arguments in which a node that differs from sample to sample is linear together, None for others."""
+    if not node.is_recurrence:
+        return linear_places(node, lifted)
+    body: Body = node.payload.body
+    own, has = [*body.carried, *body.read, *body.held], _moving(body, [arg in lifted for arg in node.args])
+    if not is_linear(body.results, [x for x, moves in zip(own, has, strict=True) if moves]):
+        return None
+    return tuple([k for k, moves in enumerate(has) if moves])
+
+
+def _differing(node: Node, lifted: Collection[Node]) -> list[bool]:
+    """Return which results of a loop differ from sample to sample."""
+    body: Body = node.payload.body
+    return _lifted_results(body, _moving(body, [arg in lifted for arg in node.args]))
 
 
 def _total(node: Node) -> Node:
@@ -242,16 +317,8 @@ def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     """Run all samples in one loop: what any step makes of samples has their axis, which stands before that of rows."""
     body, length, reverse = node.payload
     first, second = len(body.carried), len(body.carried) + len(body.read)
-    own = [*body.carried, *body.read, *body.held]
-    has = list(has_axis)
-    while True:
-        lifted = lift(own, body.results, has)
-        moves = _lifted(body.results, {x for x, own_axis in zip(own, has, strict=True) if own_axis})
-        late = [k for k in range(first) if moves[k] and not has[k]]
-        if not late:
-            break
-        for k in late:
-            has[k] = True
+    has = _moving(body, has_axis)
+    lifted = lift([*body.carried, *body.read, *body.held], body.results, has)
     results = list(lifted.outputs)
     for k in range(first):  # what no sample changes is carried on as it is
         if not has[k]:
@@ -285,18 +352,23 @@ def _slice(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     """Take a part of each sample: of what a loop gives, which is joined, the one that was written."""
     (x,) = args
     items = (whole(BATCH), *node.payload.items)
-    if x.is_concatenation and x.ndim == 2 and x.shape[0] == BATCH:
-        start: Dim = 0
-        for part in x.args:
-            if items[1] == (start, 1, part.shape[1]):
-                return part
-            start = start + part.shape[1]
-    return slicing(x, items)
+    part = _joined_part(x, items[1]) if x.ndim == 2 and x.shape[0] == BATCH else None
+    return slicing(x, items) if part is None else part
 
 
-def _lifted(results: Sequence[Node], moving: set[Node]) -> list[bool]:
-    found = dependents(postorder(results), moving)
-    return [node in found for node in results]
+def _moving(body: Body, has_axis: Sequence[bool]) -> list[bool]:
+    """Return which inputs of a loop's body differ from sample to sample, in some turn."""
+    has = list(has_axis)
+    while late := [k for k, moves in enumerate(_lifted_results(body, has)[: len(body.carried)]) if moves > has[k]]:
+        for k in late:
+            has[k] = True
+    return has
+
+
+def _lifted_results(body: Body, has: Sequence[bool]) -> list[bool]:
+    own = [*body.carried, *body.read, *body.held]
+    found = dependents(postorder(body.results), {x for x, moves in zip(own, has, strict=True) if moves})
+    return [node in found for node in body.results]
 
 
 _RULES: dict[str, Rule] = {

@@ -68,6 +68,7 @@ class NativeRunner(ProgramRunner):
                 columns=variant.columns,
                 single=variant.single,
                 packed=variant.packed,
+                wiring=self.wiring,
                 constant=self.constant,
             )
         return self._sources[variant]
@@ -94,8 +95,9 @@ class NativeRunner(ProgramRunner):
 
     def _unit(self, variant: Variant, library: Library, code: NativeCode) -> NativeCall:
         self._libraries[variant] = library
+        turns = variant.packed and self.wiring is not None
         return self.around(
-            variant, library.address, library.symbols, code.lanes, code.workspace, library, code.samples
+            variant, library.address, library.symbols, code.lanes, code.workspace, library, code.samples, turns=turns
         )
 
 

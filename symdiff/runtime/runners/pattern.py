@@ -76,12 +76,13 @@ class Pattern:
                 program,
                 reduce=total,
                 packed=packed,
+                wiring=wiring,
                 constant=shared,
                 accuracy=accuracy,
                 build_limit=build_limit,
                 kept=unit(number),
             )
-            for number, (program, total, shared, packed) in enumerate(programs_of(plan))
+            for number, (program, total, shared, packed, wiring) in enumerate(programs_of(plan))
         ]
         self.functions = {step.result: _function(plan, step) for step in plan.steps if isinstance(step, Call)}
         runners = self.runners
@@ -93,6 +94,7 @@ class Pattern:
             ],
             [runner.usual.columns and not runner.usual.packed for runner in self.runners],
             [runner.constant for runner in self.runners],
+            [runner.wiring for runner in self.runners],
         )
         for number, runner in enumerate(self.runners):
             # the runners hold no reference to the plan, which ends with its last one

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
 from ...lowering.program import CHEAP, Program
+from ...plan.wiring import Wiring
 from ..kept.records import UnitRecord
 
 __all__ = ["ProgramRunner", "UnitOptions", "Variant", "cost"]
@@ -72,6 +73,8 @@ class UnitOptions(TypedDict, total=False):
         The usual unit, which serves batches whose layout does not matter: summing over the batch, and for columns.
     packed : bool
         The usual unit is packed, for the body of a loop; by default it is not.
+    wiring : Wiring, optional
+        Native code of the packed unit has the loop in it, and carries these arrays in registers.
     constant : sequence of bool
         Inputs that never have batch axes; by default none.
     accuracy : {"default", "high"}
@@ -86,6 +89,7 @@ class UnitOptions(TypedDict, total=False):
     reduce: bool
     columns: bool
     packed: bool
+    wiring: Wiring | None
     constant: Sequence[bool]
     accuracy: str
     build_limit: float
@@ -108,13 +112,15 @@ class ProgramRunner(ABC):
         self.build_limit = options.get("build_limit", math.inf)
         self.constant = tuple(options.get("constant", ()))
         self.accuracy = options.get("accuracy", "default")
+        self.wiring = options.get("wiring")
         packed = options.get("packed", False)
         self.usual = Variant(options.get("reduce", False), options.get("columns", False) or packed, packed=packed)
         self._units: dict[Variant, NativeCall] = {}
         self._install: dict[bool, list[Callable[[NativeCall], None]]] = {False: [], True: []}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.program, self.usual, self.constant, self.accuracy, self.build_limit)
+        options = self.usual, self.constant, self.accuracy, self.build_limit, self.wiring
+        return _restore, (type(self), self.program, *options)
 
     @abstractmethod
     def source(self) -> str:
@@ -133,6 +139,8 @@ class ProgramRunner(ABC):
         workspace: int,
         holder: object,
         samples: int = 0,
+        *,
+        turns: bool = False,
     ) -> NativeCall:
         """Return a unit around a function.
 
@@ -152,6 +160,8 @@ class ProgramRunner(ABC):
             Object that owns the code; the unit keeps it alive.
         samples : int, optional
             Samples per iteration, if these are more than ``lanes``.
+        turns : bool, optional
+            It runs all turns of the loop that the program is the body of.
         """
         inputs, outputs = ([port.size for port in ports] for ports in (self.program.inputs, self.program.outputs))
         return NativeCall(
@@ -169,6 +179,7 @@ class ProgramRunner(ABC):
             constant=self.constant,
             cost=cost(self.program),
             samples=samples,
+            turns=turns,
         )
 
     def put(self, variant: Variant, unit: NativeCall) -> None:
@@ -280,5 +291,6 @@ def _restore(
     constant: tuple[bool, ...],
     accuracy: str,
     limit: float,
+    wiring: Wiring | None,
 ) -> ProgramRunner:
-    return kind(program, **usual.layout(), constant=constant, accuracy=accuracy, build_limit=limit)
+    return kind(program, **usual.layout(), wiring=wiring, constant=constant, accuracy=accuracy, build_limit=limit)

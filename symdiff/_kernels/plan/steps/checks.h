@@ -182,6 +182,66 @@ static inline int sd_is_tight(const sd_step *loop) {
   return 1;
 }
 
+/* Which carried array an array is: 2 k as a turn finds it, 2 k + 1 as the turn leaves it; -1 for others. */
+static inline long sd_carried(const sd_step *loop, long array) {
+  const long *swaps = loop->moved + 2 * loop->windows;
+  for (int k = 0; k < 2 * loop->swaps; k++)
+    if (swaps[k] == array) return k;
+  return SD_IN_MEMORY;
+}
+
+static inline int sd_is_window(const sd_step *loop, long array) {
+  for (int w = 0; w < loop->windows; w++)
+    if (loop->moved[2 * w] == array) return 1;
+  return 0;
+}
+
+/* Whether a view is all of a carried array, or, for -1, of no such array and not the number of the row. */
+static inline int sd_is_end(const sd_step *loop, const sd_view *v, long size, long end, const long *sizes) {
+  if (sd_carried(loop, v->array) != end) return 0;
+  return end < 0 ? v->array != loop->counter : !v->offset && size == sizes[end / 2];
+}
+
+/* Whether a tight loop hands its arrays over as a wiring says, which has as many carried arrays and copies. */
+static inline int sd_is_wired(const sd_plan *plan, const sd_step *loop, const long *wiring) {
+  const sd_step *step = loop + 1;
+  const long *sizes = wiring, *ports = sizes + loop->swaps, *copies = ports + step->inputs + step->outputs;
+  long written[SD_FEW_PORTS] = {0};
+  if (loop->swaps > SD_FEW_PORTS || loop->span - 1 > SD_FEW_PORTS) return 0;
+  for (int k = 0; k < loop->swaps; k++)
+    if (sizes[k] != sd_bytes(plan->arrays + loop->moved[2 * (loop->windows + k)]) / (plan->single ? 4 : 8)) return 0;
+  for (int w = 0; w < loop->windows; w++)
+    if (sd_is_window(loop, plan->arrays[loop->moved[2 * w]].number)) return 0;
+  for (int p = 0; p < step->inputs + step->outputs; p++) {
+    const sd_view *v = step->views + p;
+    int output = p >= step->inputs;
+    long end = ports[p] < 0 ? SD_IN_MEMORY : 2 * ports[p] + output;
+    if (!output && ports[p] == SD_COUNTER) {
+      if (v->array != loop->counter) return 0;
+      continue;
+    }
+    if (!sd_is_end(loop, v, v->size, end, sizes)) return 0;
+    if (output && end >= 0) written[end / 2]++;
+    if (output || ports[p] != SD_HELD) continue;
+    /* what is read before the loop is written by no turn */
+    if (sd_is_window(loop, v->array)) return 0;
+    for (int q = step->inputs; q < step->inputs + step->outputs; q++)
+      if (sd_base(plan, step->views[q].array) == sd_base(plan, v->array)) return 0;
+    for (int i = 2; i <= loop->span; i++)
+      if (sd_base(plan, loop[i].views[1].array) == sd_base(plan, v->array)) return 0;
+  }
+  for (int i = 2; i <= loop->span; i++, copies += 3) {
+    const sd_step *copy = loop + i;
+    if (copy->count != copies[0] || (copies[2] >= 0 && copies[2] % 2 == 0)) return 0;
+    for (int end = 0; end < 2; end++)
+      if (!sd_is_end(loop, copy->views + end, copy->count, copies[1 + end], sizes)) return 0;
+    if (copies[2] >= 0) written[copies[2] / 2]++;
+  }
+  for (int k = 0; k < loop->swaps; k++)
+    if (written[k] != 1) return 0;
+  return 1;
+}
+
 /* Check that the body of each loop of a phase is behind it, and ends where that of a loop around it does or before; mark
    what of it runs without being laid out. */
 static inline const char *sd_bad_bodies(const sd_plan *plan, int phase) {

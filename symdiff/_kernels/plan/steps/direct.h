@@ -1,7 +1,7 @@
 /* Steps in the body of a loop that read and write arrays in place: a turn is short, so copying operands into another
    layout would take longer than the computation.
 
-   Needs program.h, reduce.h and ../../batch/fold.h. */
+   Needs program.h, reduce.h, turns.h and ../../batch/fold.h. */
 
 #ifndef SD_DIRECT_H
 #define SD_DIRECT_H
@@ -10,6 +10,7 @@
 #include "../../batch/fold.h"
 #include "program.h"
 #include "reduce.h"
+#include "turns.h"
 
 /* Bytes of a unit's workspace that need no scratch memory, and of results that are copied. */
 enum { SD_DIRECT = 4096, SD_COPIED = 8192 };
@@ -330,6 +331,8 @@ static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
   sd_tight t;
   if (!(t.unit = sd_unit_at(s, step, SD_OF_PACKED | SD_OF_COLUMNS))) return SD_RAISED;
   if (t.unit->single != s->job->plan->single) return SD_ELSEWHERE_LOOP;
+  if (t.unit->turns)
+    return loop->wiring && t.unit->workspace <= SD_FEW_PORTS ? sd_run_turns(s, loop, t.unit, which) : SD_ELSEWHERE_LOOP;
   t.item = t.unit->single ? 4 : 8;
   sd_keep_swaps(&t, s->job, loop, step);
   if (!sd_make_columns(&t, step)) return SD_ELSEWHERE_LOOP;
