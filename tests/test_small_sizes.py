@@ -206,3 +206,13 @@ def slope_of(text: str, rows: int | str, columns: int | str) -> Any:
     """Return the gradient of the sum of squares of a formula."""
     read = read_formula(text, {"A": (rows, columns)})
     return sd.gradient(((1.0 * read.value) ** 2).sum(), read.inputs["A"], disconnected="zero")
+
+
+@pytest.mark.parametrize("text", ["mean(x)", "mean(x)**2", "var(x)", "std(x)", "mean(x * x) + 1", "sum(x) / y"])
+@pytest.mark.parametrize("size", ["n", 0])
+def test_means_of_nothing_are_nan(text: str, size: Any) -> None:
+    for backend in ("interpreter", "native", "numpy"):
+        shapes = {"x": size} | ({"y": ()} if "y" in text else {})
+        kernel = sd.compile(text, shapes=shapes, backend=backend)
+        with np.errstate(all="ignore"):
+            assert np.isnan(kernel(np.zeros(0), *([0.0] if "y" in text else [])))

@@ -288,7 +288,7 @@ class ProgramBuilder:
     def divide(self, a: int, b: int) -> int:
         """Return a / b."""
         if a == _ZERO:
-            return self.number(math.nan) if self.consts.get(b) == 0.0 else _ZERO  # a mean of nothing
+            return _ZERO
         b = self.real(b)
         tape = self.tape
         if self.consts.get(b) == 1.0:

@@ -37,7 +37,8 @@ def lower_contract(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
         second, first = factors.pop(step.second), factors.pop(step.first)
         factors.insert(step.first, _multiply_sparse(builder, first, second, step.kept))
     entries, own = _sum_sparse(builder, factors[0], set(out))
-    result = np.full(shape, ZERO, np.int64)
+    # a sum of nothing is a number, which may be divided by 0, as a mean of nothing is
+    result = np.full(shape, builder.number(0.0) if any(not ids.size for ids in args) else ZERO, np.int64)
     if own == out:
         for index, value in entries.items():
             result[index] = value
