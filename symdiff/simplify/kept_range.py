@@ -288,7 +288,7 @@ def is_ordinary(c: float) -> bool:
 def is_tame(node: Node) -> bool:
     """Tell whether a scalar is made of sizes and numbers that change no size by much."""
     leaves = [part for part in postorder([node], most=_LOOKED) if not part.args]
-    return all(part.is_size or (part.is_constant and is_ordinary(float(part.value))) for part in leaves)
+    return all(part.is_size or is_ordinary(scalar_constant(part) or 0.0) for part in leaves)
 
 
 def _is_ordinary(node: Node) -> bool:
