@@ -57,6 +57,39 @@ PAIRS = [
     ("sum(sort(abs(x))**2)", "x @ x"),
     ("maximum(x[0], sin(x[0])) * minimum(x[0], sin(x[0]))", "x[0]*sin(x[0])"),
 ]
+#: Roots and powers of what is a square or a length, and the same without roots.
+ROOTS = [
+    ("hypot({a}, {b})**2", "({a})**2 + ({b})**2"),
+    ("sqrt(({a})**2 + ({b})**2)**2 * cos({a})", "(({a})**2 + ({b})**2) * cos({a})"),
+    ("hypot(hypot({a}, {b}), 1)", "sqrt(({a})**2 + ({b})**2 + 1)"),
+    ("hypot(hypot({a}, {b}), 2)**3", "(({a})**2 + ({b})**2 + 4)**1.5"),
+    ("hypot({a}, {b})**4", "(({a})**2 + ({b})**2)**2"),
+    ("hypot({a}, -({a}))**2", "2*({a})**2"),
+    ("norm(outer({v}, {v}))", "({v}) @ ({v})"),
+    ("sqrt(sum(outer({v}, {v})**2))", "({v}) @ ({v})"),
+    ("norm(({v})*norm({v}))", "({v}) @ ({v})"),
+    ("norm((({v}) @ ({v}))*ones(4))", "2*(({v}) @ ({v}))"),
+    ("norm(({a})**2*ones(3))", "sqrt(3)*({a})**2"),
+    ("sqrt(x[0]**2 + x[1]**2) * norm(x)", "x @ x"),
+    ("norm({v} - mean({v})) * std({v})", "sqrt(2)*var({v})"),
+    ("(({v}) @ ({v}))**1.5 * norm({v})", "(({v}) @ ({v}))**2"),
+    ("cbrt(({a})**3) + cbrt({b})**3", "({a}) + ({b})"),
+    ("cbrt(({a})**6) * cos({b})", "({a})**2 * cos({b})"),
+    ("cbrt({a})**6", "({a})**2"),
+    ("(({a})**6)**(1/3)", "({a})**2"),
+    ("(({a})**4)**1.5", "({a})**6"),
+    ("cbrt(({v}) @ ({v}))**6", "(({v}) @ ({v}))**2"),
+    ("(abs({a})**3)**(4/3)", "({a})**4"),
+    ("abs({a})**1.5 * abs({a})**0.5 * sin({b})", "({a})**2 * sin({b})"),
+    ("({a}) * cbrt({a})**3", "({a})**2"),
+    ("abs({a})**0.5 * abs({a})**3.5 * cos({b})", "({a})**4 * cos({b})"),
+]
+#: Powers of what is 0 at 0, whose second derivatives are 0 there.
+FLAT = ["(({v}) @ ({v}))**({p}/2)", "abs({a})**{p}", "(({a})**2)**({p}/2)", "hypot({a}, {b})**{p}", "norm({v})**{p}",
+        "(({a})**4)**({p}/4)", "cbrt(({v}) @ ({v}))**(3*{p}/2)", "cbrt(({a})**2)**(3*{p}/2)", "(abs({a})**3)**({p}/3)",
+        "abs({a})**({p} - 0.5)*sqrt(abs({a}))"]  # fmt: skip
+ZEROS = [("x[0]", "x[1]", "x"), ("x[0] - x[1]", "x[0]*x[1]*(x[0] - x[1])", "x - x[::-1]"), ("sin(x[1])", "x[0]", "3*x"),
+         ("x[0]", "2*x[1]", "x*cos(x)")]  # fmt: skip
 POINTS = [(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (-0.5, -0.5), (2.0, 0.5), (0.3, -0.4)]
 
 
@@ -98,6 +131,33 @@ def test_what_is_never_negative(seed: int) -> None:
     text = rng.choice(CHOSEN).format(p=p)
     for point in rng.sample([(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (0.3, -0.4)], 2):
         check(text, p, point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), ROOTS)
+def test_roots_of_squares(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS)]:
+        for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
+            check(text.format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("text", FLAT)
+def test_powers_above_two_are_flat_at_zero(text: str) -> None:
+    rng = random.Random(text)
+    for p in (2.5, rng.choice([10 / 3, 3.5, 2.6, 8 / 3]), round(rng.uniform(2.1, 4.0), 3)):
+        slope, *seconds, _ = derivatives(text.format(a="x[0]", b="x[1]", v="x", p=repr(p)), (0.0, 0.0))
+        for got in (slope, *seconds):
+            np.testing.assert_array_equal(got, np.zeros(got.shape), err_msg=f"{text} for {p}")
+
+
+def test_norms_of_products_at_sizes_that_are_letters() -> None:
+    for text in ("norm(x*norm(x))", "norm(outer(x, x))", "norm(x)*sqrt(sum(x**2))"):
+        np.testing.assert_array_equal(sd.compile(sd.hessian(text, "x", x="n"), ["x"])(np.zeros(3)), 2.0 * np.eye(3))
+
+
+def test_a_square_to_a_power_that_is_an_input() -> None:
+    k = sd.compile(sd.hessian("(x**2)**a", "x", x=(), a=()), ["x", "a"], backend="interpreter")
+    assert [k(0.0, 1.3), k(0.0, 2.0), k(0.0, 1.0)] == [0.0, 0.0, 2.0]
 
 
 @pytest.mark.parametrize("seed", range(30))

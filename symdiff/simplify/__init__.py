@@ -43,13 +43,13 @@ from .matrices.invertible import by_inverses
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
-from .stability import identities, removable, roots, weights
+from .stability import identities, nested_powers, removable, roots, weights
 from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in the order in which they are tried.
 SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
-    *(roots, identities, removable, weights, of_the_table, steps_and_logarithms, stability),
+    *(roots, nested_powers, identities, removable, weights, of_the_table, steps_and_logarithms, stability),
     *(deviations, fractions, quotients, ratios, same_bases, shares, weighted),
     *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
 )

@@ -67,7 +67,9 @@ def _as_power(part: Node) -> tuple[Node, _Exponent]:
 
 def _total(base: Node, factors: list[_Factor]) -> _Exponent | None:
     """Return a sum of exponents, without terms that are 0; None where nothing cancels."""
-    if base.is_constant or len({factor.n > 0 for factor in factors}) == 1:
+    alone = {None}
+    above = {(factor.exponent[None] if factor.exponent.keys() == alone else factor.n) > 0 for factor in factors}
+    if base.is_constant or len(above) == 1:
         return None
     total: _Exponent = {}
     for factor in factors:
@@ -75,7 +77,7 @@ def _total(base: Node, factors: list[_Factor]) -> _Exponent | None:
             total[term] = _sum(total.get(term, 0.0), c)
     total = {term: c for term, c in total.items() if c}
     rest = total.get(None, 0.0)
-    if all(factor.exponent.keys() == {None} for factor in factors):
+    if all(factor.exponent.keys() == alone for factor in factors):
         return total if rest >= 0.0 and rest.is_integer() else None
     return total if len(total) < max(len(factor.exponent) for factor in factors) else None
 
