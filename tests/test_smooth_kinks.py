@@ -88,6 +88,21 @@ ROOTS = [
 FLAT = ["(({v}) @ ({v}))**({p}/2)", "abs({a})**{p}", "(({a})**2)**({p}/2)", "hypot({a}, {b})**{p}", "norm({v})**{p}",
         "(({a})**4)**({p}/4)", "cbrt(({v}) @ ({v}))**(3*{p}/2)", "cbrt(({a})**2)**(3*{p}/2)", "(abs({a})**3)**({p}/3)",
         "abs({a})**({p} - 0.5)*sqrt(abs({a}))"]  # fmt: skip
+#: What is never negative and 0 at the points, and what it is without roots and determinants.
+NOT_NEGATIVE = [
+    ("({a})**2 - 2*({a})*({b}) + ({b})**2", "(({a}) - ({b}))**2"),
+    ("2*({a})**2 + 2*({a})*({b}) + 3*({b})**2", "2*({a})**2 + 2*({a})*({b}) + 3*({b})**2"),
+    ("1 - 2*cos({a}) + cos({a})**2", "(1 - cos({a}))**2"),
+    ("trace(outer({v}, {v}))", "({v}) @ ({v})"),
+    ("({v}) @ (eye(2) + ones((2, 2))) @ ({v})", "({v}) @ ({v}) + sum({v})**2"),
+    ("2*(({v}) @ (3*eye(2) + ones((2, 2))/2)) @ ({v})", "6*(({v}) @ ({v})) + sum({v})**2"),
+    ("det(outer({v}, {v}) + eye(2)) - 1", "({v}) @ ({v})"),
+    ("hypot({a}, 1) - 1", "sqrt(1 + ({a})**2) - 1"),
+    ("pseudo_huber(1, {a})", "sqrt(1 + ({a})**2) - 1"),
+    ("det(({a})*eye(2))", "({a})**2"),
+    ("det(({a})*(eye(2) + ones((2, 2))))", "3*({a})**2"),
+    ("sin({a})*tan({a})", "sin({a})*tan({a})"),
+]
 ZEROS = [("x[0]", "x[1]", "x"), ("x[0] - x[1]", "x[0]*x[1]*(x[0] - x[1])", "x - x[::-1]"), ("sin(x[1])", "x[0]", "3*x"),
          ("x[0]", "2*x[1]", "x*cos(x)")]  # fmt: skip
 POINTS = [(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (-0.5, -0.5), (2.0, 0.5), (0.3, -0.4)]
@@ -158,6 +173,30 @@ def test_norms_of_products_at_sizes_that_are_letters() -> None:
 def test_a_square_to_a_power_that_is_an_input() -> None:
     k = sd.compile(sd.hessian("(x**2)**a", "x", x=(), a=()), ["x", "a"], backend="interpreter")
     assert [k(0.0, 1.3), k(0.0, 2.0), k(0.0, 1.0)] == [0.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(("text", "smooth"), NOT_NEGATIVE)
+def test_sizes_of_what_is_never_negative(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS[1:])]:
+        size = rng.choice(["abs({p})", "sqrt(({p})**2)", "relu({p})"] if "tan" not in text else ["abs({p})"])
+        for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
+            check(size.format(p=text).format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_of_squares_written_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-3, 4, size=(2, 3))
+    whole = rows.T @ rows
+    names = ["x[0]", "x[1]", "1"] if seed % 2 else ["x[0]", "sin(x[1])", "tanh(x[1])"]
+    pairs = [(i, j) for i in range(3) for j in range(i + 1)]
+    text = " + ".join(f"({whole[i, j] * (1 + (i != j))})*{names[i]}*{names[j]}" for i, j in pairs)
+    point = (0.0, 0.0)
+    if seed % 2 and abs(np.linalg.det(rows[:, :2])) > 0.5:
+        point = tuple(np.linalg.solve(rows[:, :2], -rows[:, 2]))
+    if np.abs(whole).sum():
+        check(f"abs({text})", text, point)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -73,11 +73,12 @@ def _abs_of_known_sign(node: Node) -> Node | None:
 
 
 def _sizes_of_factors(node: Node, parts: Sequence[tuple[Node, float]]) -> Node | None:
-    """Write the size of a product of what vanishes together, x sin(x), as the product of sizes."""
+    """Write the size of a product of what vanishes together, x sin(x) or sin(x) tan(x), as the product of sizes."""
     from .cancelling.kinks import vanishes_with  # whose rules come later
 
-    bases = [base for base, _ in parts]
-    if not any(vanishes_with(b, a) for a in bases for b in bases if a is not b):
+    bases = dict.fromkeys(base for base, _ in parts)
+    inside = [arg for base in bases if base.op in FUNCTIONS for arg in base.args]
+    if not any(sum(b is a or vanishes_with(b, a) for b in bases) > 1 for a in dict.fromkeys((*bases, *inside))):
         return None
     result = constant(1.0)
     for base, n in parts:
