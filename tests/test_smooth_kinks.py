@@ -103,6 +103,30 @@ NOT_NEGATIVE = [
     ("det(({a})*(eye(2) + ones((2, 2))))", "3*({a})**2"),
     ("sin({a})*tan({a})", "sin({a})*tan({a})"),
 ]
+#: Kinks of elements that vanish together, and of arrays whose elements are moved; the two numbers tie or vanish.
+TOGETHER = [
+    ("sum(abs({v} - mean({v})))**2", "(({v})[0] - ({v})[1])**2"),
+    ("sum(abs(diff({v})))**2", "(({v})[0] - ({v})[1])**2"),
+    ("std({v}) * ptp({v})", "(({v})[0] - ({v})[1])**2 / 2"),
+    ("ptp({v}) * ptp(({v})[::-1])", "(({v})[0] - ({v})[1])**2"),
+    ("sort({v}) @ sort(({v})[::-1])", "({v}) @ ({v})"),
+    ("sum(abs(stack([{a}, -({a})])))**2", "4*({a})**2"),
+    ("prod(abs(stack([{a}, -({a})])))", "({a})**2"),
+    ("maximum({a}, 0) * minimum({a}, 0)", "0*({a})"),
+    ("sin(maximum({a}, 0)) * maximum({a}, 0) * minimum({a}, 0)**2", "0*({a})"),
+    ("maximum({a}, {b}) * minimum({a}, {b}) * cos({a})", "({a}) * ({b}) * cos({a})"),
+    ("sum(abs(({v})[:, None] - ({v})[None, :]))**2", "4*(({v})[0] - ({v})[1])**2"),
+    ("mean(abs({v} - ({v})[::-1]))**2", "(({v})[0] - ({v})[1])**2"),
+    ("norm({v} - ({v})[::-1], 1)**2", "4*(({v})[0] - ({v})[1])**2"),
+    ("norm(stack([{a}, -({a})]), 1)**2", "4*({a})**2"),
+    ("sum(relu(stack([{a}, -({a})])))**2", "({a})**2"),
+    ("sum(maximum(stack([{a}, -({a})]), 0))**2", "({a})**2"),
+    ("max(stack([{a}, 0.])) * min(stack([{a}, 0.]))", "0*({a})"),
+    ("relu({a}) * minimum({a}, 0)", "0*({a})"),
+    ("sum((sort({v}) - sort(({v})[::-1]))**2)", "0*sum({v})"),
+    ("max({v}) * max(({v})[::-1]) + min({v}) * min(({v})[::-1])", "({v}) @ ({v})"),
+    ("sum(sqrt(stack([({a})**2, 4*({a})**2])))**2", "9*({a})**2"),
+]
 ZEROS = [("x[0]", "x[1]", "x"), ("x[0] - x[1]", "x[0]*x[1]*(x[0] - x[1])", "x - x[::-1]"), ("sin(x[1])", "x[0]", "3*x"),
          ("x[0]", "2*x[1]", "x*cos(x)")]  # fmt: skip
 POINTS = [(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (-0.5, -0.5), (2.0, 0.5), (0.3, -0.4)]
@@ -182,6 +206,35 @@ def test_sizes_of_what_is_never_negative(text: str, smooth: str) -> None:
         size = rng.choice(["abs({p})", "sqrt(({p})**2)", "relu({p})"] if "tan" not in text else ["abs({p})"])
         for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
             check(size.format(p=text).format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), TOGETHER)
+def test_elements_that_vanish_together(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS[:1] + ZEROS[2:])]:
+        for point in [(0.0, 0.0), (1.0, 1.0), rng.choice([(0.0, 0.7), (0.3, -0.4)])]:
+            check(text.format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_multiples_of_one_number(seed: int) -> None:
+    rng = random.Random(seed)
+    numbers = [rng.choice([-2.0, -1.0, 0.5, 1.0, 3.0]) for _ in range(rng.choice([2, 2, 3, 4]))]
+    u = rng.choice(INNER)
+    v = f"stack([{', '.join(f'({c})*({u})' for c in numbers)}])"
+    sizes = np.abs(numbers)
+    total, powers, n = float(sizes.sum()), float(np.prod(sizes)), len(numbers)
+    text, smooth = rng.choice([
+        ("sum(abs({v}))**2", f"{total**2}*({{u}})**2"),
+        ("norm({v}, 1)**2 * cos(x[1])", f"{total**2}*({{u}})**2 * cos(x[1])"),
+        ("cosh(sum(abs({v})))", f"cosh({total}*({{u}}))"),
+        ("prod(abs({v}))**2", f"{powers**2}*({{u}})**{2 * n}"),
+        ("sum(abs({v})) * abs({u})", f"{total}*({{u}})**2"),
+        ("sum(relu({v}) + relu(-({v})))**2", f"{total**2}*({{u}})**2"),
+        ("sum(maximum({v}, -({v})))**2", f"{total**2}*({{u}})**2"),
+    ])  # fmt: skip
+    for point in rng.sample(POINTS, 3):
+        check(text.format(v=v, u=u), smooth.format(u=u), point)
 
 
 @pytest.mark.parametrize("seed", range(20))

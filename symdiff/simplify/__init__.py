@@ -34,7 +34,7 @@ from __future__ import annotations
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
 from .cancelling import deviations, fractions, quotients, ratios, same_bases, shares, weighted
-from .cancelling.kinks import named_signs, paired_signs, smooth_directions
+from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
@@ -68,6 +68,7 @@ __all__ = [
     "inline",
     "is_symmetric",
     "join_cosines",
+    "lengths_of_one",
     "named_signs",
     "opened_shares",
     "paired_signs",
