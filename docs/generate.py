@@ -37,9 +37,9 @@ to third order, besides the ends of the domain.
 KINKS = """**At kinks and ties** first derivatives are composed by the chain rule from those of single kinks: `abs`
 has the slope 0 at 0, which is the mean of both sides, and elements that tie in `maximum`, `max`, `cummax`, `sort` and
 quantiles share equally, the mean over all orders of the tie. So a single kink has the mean of its one-sided slopes; two
-that meet, one within the other, have what the chain rule makes of two means. `where` takes its branch, constant pieces
-have the derivative 0, `interp` takes the piece that begins at a point. A formula of a norm that has no derivative at 0
-is nan there.
+that meet, one within the other, have what the chain rule makes of two means. `where` takes its branch, and so does
+`leaky_relu`, whose slope at 0 is 1; constant pieces have the derivative 0, `interp` takes the piece that begins at a
+point. A formula of a norm that has no derivative at 0 is nan there.
 
 Second and further derivatives are those of both sides, and their mean. Where kinks meet in a product, or elements of
 one array that are multiples of one another (`sum(abs(x - x[::-1]))**2`), all are taken on one side along a direction
