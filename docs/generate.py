@@ -37,17 +37,17 @@ to third order, besides the ends of the domain.
 KINKS = """**At kinks and ties** first derivatives are composed by the chain rule from those of single kinks: `abs`
 has the slope 0 at 0, which is the mean of both sides, and elements that tie in `maximum`, `max`, `cummax`, `sort` and
 quantiles share equally, the mean over all orders of the tie. So a single kink has the mean of its one-sided slopes; two
-that meet, one within the other, have what the chain rule makes of two means. `where` takes its branch, constant pieces
-have the derivative 0, `interp` takes the piece that begins at a point. A formula of a norm that has no derivative at 0
-is nan there.
+that meet, one within the other, have what the chain rule makes of two means. `where` takes its branch, and so does
+`leaky_relu`, whose slope at 0 is 1; constant pieces have the derivative 0, `interp` takes the piece that begins at a
+point. A formula of a norm that has no derivative at 0 is nan there.
 
-Second and further derivatives are those of both sides, and their mean. Where kinks meet in a product, all are taken on
-one side along a direction of the inputs, and then all on the other; elements that tie are told apart in the same way,
-in two opposite orders. So a formula that is smooth through its kinks has its true derivatives: those of
-`sum(sort(x)**2)` are those of `x @ x`, those of `max(x) * min(x)` of two numbers are those of their product, and those
-of `abs(x) * abs(sin(x))` are those of `x * sin(x)`. Elsewhere they are a convention: `max(x)**2` and
-`maximum(x[0], x[1])**2` have the second derivative diag(1, 1) at a tie of two. Of three or more that tie, the first and
-the last are taken.
+Second and further derivatives are those of both sides, and their mean. Where kinks meet in a product, or elements of
+one array that are multiples of one another (`sum(abs(x - x[::-1]))**2`), all are taken on one side along a direction
+of the inputs, and then all on the other; elements that tie are told apart in the same way, in two opposite orders. So a
+formula that is smooth through its kinks has its true derivatives: those of `sum(sort(x)**2)` are those of `x @ x`,
+those of `max(x) * min(x)` of two numbers are those of their product, and those of `abs(x) * abs(sin(x))` are those of
+`x * sin(x)`. Elsewhere they are a convention: `max(x)**2` and `maximum(x[0], x[1])**2` have the second derivative
+diag(1, 1) at a tie of two. Of three or more that tie, the first and the last are taken.
 
 Kinks that are none are removed before: `abs(x @ x)`, `maximum(x**2, 0)`, `sqrt((1 - cos(x))**2)` and
 `abs(exp(x) - 1 - x)` are what is never negative, by the ranges, parities, monotony and tangents of functions in the

@@ -57,6 +57,78 @@ PAIRS = [
     ("sum(sort(abs(x))**2)", "x @ x"),
     ("maximum(x[0], sin(x[0])) * minimum(x[0], sin(x[0]))", "x[0]*sin(x[0])"),
 ]
+#: Roots and powers of what is a square or a length, and the same without roots.
+ROOTS = [
+    ("hypot({a}, {b})**2", "({a})**2 + ({b})**2"),
+    ("sqrt(({a})**2 + ({b})**2)**2 * cos({a})", "(({a})**2 + ({b})**2) * cos({a})"),
+    ("hypot(hypot({a}, {b}), 1)", "sqrt(({a})**2 + ({b})**2 + 1)"),
+    ("hypot(hypot({a}, {b}), 2)**3", "(({a})**2 + ({b})**2 + 4)**1.5"),
+    ("hypot({a}, {b})**4", "(({a})**2 + ({b})**2)**2"),
+    ("hypot({a}, -({a}))**2", "2*({a})**2"),
+    ("norm(outer({v}, {v}))", "({v}) @ ({v})"),
+    ("sqrt(sum(outer({v}, {v})**2))", "({v}) @ ({v})"),
+    ("norm(({v})*norm({v}))", "({v}) @ ({v})"),
+    ("norm((({v}) @ ({v}))*ones(4))", "2*(({v}) @ ({v}))"),
+    ("norm(({a})**2*ones(3))", "sqrt(3)*({a})**2"),
+    ("sqrt(x[0]**2 + x[1]**2) * norm(x)", "x @ x"),
+    ("norm({v} - mean({v})) * std({v})", "sqrt(2)*var({v})"),
+    ("(({v}) @ ({v}))**1.5 * norm({v})", "(({v}) @ ({v}))**2"),
+    ("cbrt(({a})**3) + cbrt({b})**3", "({a}) + ({b})"),
+    ("cbrt(({a})**6) * cos({b})", "({a})**2 * cos({b})"),
+    ("cbrt({a})**6", "({a})**2"),
+    ("(({a})**6)**(1/3)", "({a})**2"),
+    ("(({a})**4)**1.5", "({a})**6"),
+    ("cbrt(({v}) @ ({v}))**6", "(({v}) @ ({v}))**2"),
+    ("(abs({a})**3)**(4/3)", "({a})**4"),
+    ("abs({a})**1.5 * abs({a})**0.5 * sin({b})", "({a})**2 * sin({b})"),
+    ("({a}) * cbrt({a})**3", "({a})**2"),
+    ("abs({a})**0.5 * abs({a})**3.5 * cos({b})", "({a})**4 * cos({b})"),
+]
+#: Powers of what is 0 at 0, whose second derivatives are 0 there.
+FLAT = ["(({v}) @ ({v}))**({p}/2)", "abs({a})**{p}", "(({a})**2)**({p}/2)", "hypot({a}, {b})**{p}", "norm({v})**{p}",
+        "(({a})**4)**({p}/4)", "cbrt(({v}) @ ({v}))**(3*{p}/2)", "cbrt(({a})**2)**(3*{p}/2)", "(abs({a})**3)**({p}/3)",
+        "abs({a})**({p} - 0.5)*sqrt(abs({a}))"]  # fmt: skip
+#: What is never negative and 0 at the points, and what it is without roots and determinants.
+NOT_NEGATIVE = [
+    ("({a})**2 - 2*({a})*({b}) + ({b})**2", "(({a}) - ({b}))**2"),
+    ("2*({a})**2 + 2*({a})*({b}) + 3*({b})**2", "2*({a})**2 + 2*({a})*({b}) + 3*({b})**2"),
+    ("1 - 2*cos({a}) + cos({a})**2", "(1 - cos({a}))**2"),
+    ("trace(outer({v}, {v}))", "({v}) @ ({v})"),
+    ("({v}) @ (eye(2) + ones((2, 2))) @ ({v})", "({v}) @ ({v}) + sum({v})**2"),
+    ("2*(({v}) @ (3*eye(2) + ones((2, 2))/2)) @ ({v})", "6*(({v}) @ ({v})) + sum({v})**2"),
+    ("det(outer({v}, {v}) + eye(2)) - 1", "({v}) @ ({v})"),
+    ("hypot({a}, 1) - 1", "sqrt(1 + ({a})**2) - 1"),
+    ("pseudo_huber(1, {a})", "sqrt(1 + ({a})**2) - 1"),
+    ("det(({a})*eye(2))", "({a})**2"),
+    ("det(({a})*(eye(2) + ones((2, 2))))", "3*({a})**2"),
+    ("sin({a})*tan({a})", "sin({a})*tan({a})"),
+]
+#: Kinks of elements that vanish together, and of arrays whose elements are moved; the two numbers tie or vanish.
+TOGETHER = [
+    ("sum(abs({v} - mean({v})))**2", "(({v})[0] - ({v})[1])**2"),
+    ("sum(abs(diff({v})))**2", "(({v})[0] - ({v})[1])**2"),
+    ("std({v}) * ptp({v})", "(({v})[0] - ({v})[1])**2 / 2"),
+    ("ptp({v}) * ptp(({v})[::-1])", "(({v})[0] - ({v})[1])**2"),
+    ("sort({v}) @ sort(({v})[::-1])", "({v}) @ ({v})"),
+    ("sum(abs(stack([{a}, -({a})])))**2", "4*({a})**2"),
+    ("prod(abs(stack([{a}, -({a})])))", "({a})**2"),
+    ("maximum({a}, 0) * minimum({a}, 0)", "0*({a})"),
+    ("sin(maximum({a}, 0)) * maximum({a}, 0) * minimum({a}, 0)**2", "0*({a})"),
+    ("maximum({a}, {b}) * minimum({a}, {b}) * cos({a})", "({a}) * ({b}) * cos({a})"),
+    ("sum(abs(({v})[:, None] - ({v})[None, :]))**2", "4*(({v})[0] - ({v})[1])**2"),
+    ("mean(abs({v} - ({v})[::-1]))**2", "(({v})[0] - ({v})[1])**2"),
+    ("norm({v} - ({v})[::-1], 1)**2", "4*(({v})[0] - ({v})[1])**2"),
+    ("norm(stack([{a}, -({a})]), 1)**2", "4*({a})**2"),
+    ("sum(relu(stack([{a}, -({a})])))**2", "({a})**2"),
+    ("sum(maximum(stack([{a}, -({a})]), 0))**2", "({a})**2"),
+    ("max(stack([{a}, 0.])) * min(stack([{a}, 0.]))", "0*({a})"),
+    ("relu({a}) * minimum({a}, 0)", "0*({a})"),
+    ("sum((sort({v}) - sort(({v})[::-1]))**2)", "0*sum({v})"),
+    ("max({v}) * max(({v})[::-1]) + min({v}) * min(({v})[::-1])", "({v}) @ ({v})"),
+    ("sum(sqrt(stack([({a})**2, 4*({a})**2])))**2", "9*({a})**2"),
+]
+ZEROS = [("x[0]", "x[1]", "x"), ("x[0] - x[1]", "x[0]*x[1]*(x[0] - x[1])", "x - x[::-1]"), ("sin(x[1])", "x[0]", "3*x"),
+         ("x[0]", "2*x[1]", "x*cos(x)")]  # fmt: skip
 POINTS = [(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (-0.5, -0.5), (2.0, 0.5), (0.3, -0.4)]
 
 
@@ -98,6 +170,86 @@ def test_what_is_never_negative(seed: int) -> None:
     text = rng.choice(CHOSEN).format(p=p)
     for point in rng.sample([(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (0.3, -0.4)], 2):
         check(text, p, point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), ROOTS)
+def test_roots_of_squares(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS)]:
+        for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
+            check(text.format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("text", FLAT)
+def test_powers_above_two_are_flat_at_zero(text: str) -> None:
+    rng = random.Random(text)
+    for p in (2.5, rng.choice([10 / 3, 3.5, 2.6, 8 / 3]), round(rng.uniform(2.1, 4.0), 3)):
+        slope, *seconds, _ = derivatives(text.format(a="x[0]", b="x[1]", v="x", p=repr(p)), (0.0, 0.0))
+        for got in (slope, *seconds):
+            np.testing.assert_array_equal(got, np.zeros(got.shape), err_msg=f"{text} for {p}")
+
+
+def test_norms_of_products_at_sizes_that_are_letters() -> None:
+    for text in ("norm(x*norm(x))", "norm(outer(x, x))", "norm(x)*sqrt(sum(x**2))"):
+        np.testing.assert_array_equal(sd.compile(sd.hessian(text, "x", x="n"), ["x"])(np.zeros(3)), 2.0 * np.eye(3))
+
+
+def test_a_square_to_a_power_that_is_an_input() -> None:
+    k = sd.compile(sd.hessian("(x**2)**a", "x", x=(), a=()), ["x", "a"], backend="interpreter")
+    assert [k(0.0, 1.3), k(0.0, 2.0), k(0.0, 1.0)] == [0.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(("text", "smooth"), NOT_NEGATIVE)
+def test_sizes_of_what_is_never_negative(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS[1:])]:
+        size = rng.choice(["abs({p})", "sqrt(({p})**2)", "relu({p})"] if "tan" not in text else ["abs({p})"])
+        for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
+            check(size.format(p=text).format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), TOGETHER)
+def test_elements_that_vanish_together(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS[:1] + ZEROS[2:])]:
+        for point in [(0.0, 0.0), (1.0, 1.0), rng.choice([(0.0, 0.7), (0.3, -0.4)])]:
+            check(text.format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_multiples_of_one_number(seed: int) -> None:
+    rng = random.Random(seed)
+    numbers = [rng.choice([-2.0, -1.0, 0.5, 1.0, 3.0]) for _ in range(rng.choice([2, 2, 3, 4]))]
+    u = rng.choice(INNER)
+    v = f"stack([{', '.join(f'({c})*({u})' for c in numbers)}])"
+    sizes = np.abs(numbers)
+    total, powers, n = float(sizes.sum()), float(np.prod(sizes)), len(numbers)
+    text, smooth = rng.choice([
+        ("sum(abs({v}))**2", f"{total**2}*({{u}})**2"),
+        ("norm({v}, 1)**2 * cos(x[1])", f"{total**2}*({{u}})**2 * cos(x[1])"),
+        ("cosh(sum(abs({v})))", f"cosh({total}*({{u}}))"),
+        ("prod(abs({v}))**2", f"{powers**2}*({{u}})**{2 * n}"),
+        ("sum(abs({v})) * abs({u})", f"{total}*({{u}})**2"),
+        ("sum(relu({v}) + relu(-({v})))**2", f"{total**2}*({{u}})**2"),
+        ("sum(maximum({v}, -({v})))**2", f"{total**2}*({{u}})**2"),
+    ])  # fmt: skip
+    for point in rng.sample(POINTS, 3):
+        check(text.format(v=v, u=u), smooth.format(u=u), point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_of_squares_written_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-3, 4, size=(2, 3))
+    whole = rows.T @ rows
+    names = ["x[0]", "x[1]", "1"] if seed % 2 else ["x[0]", "sin(x[1])", "tanh(x[1])"]
+    pairs = [(i, j) for i in range(3) for j in range(i + 1)]
+    text = " + ".join(f"({whole[i, j] * (1 + (i != j))})*{names[i]}*{names[j]}" for i, j in pairs)
+    point = (0.0, 0.0)
+    if seed % 2 and abs(np.linalg.det(rows[:, :2])) > 0.5:
+        point = tuple(np.linalg.solve(rows[:, :2], -rows[:, 2]))
+    if np.abs(whole).sum():
+        check(f"abs({text})", text, point)
 
 
 @pytest.mark.parametrize("seed", range(30))

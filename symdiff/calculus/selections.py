@@ -39,16 +39,17 @@ from ..graph import (
     substitute,
     transpose,
 )
-from ..graph.kinds import BRANCHING, CHOICE
+from ..graph.kinds import ABSOLUTE, BRANCHING, CHOICE
 from ..graph.primitives import FIRST, SELECTING
 from ..graph.scalars.arithmetic import APART, peel, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, scalar_constant, where
 from ..graph.sizes import product
 from ..simplify.cancelling.kinks import paired_signs, zero_of
+from ..simplify.cancelling.multiples import has_multiples
 from ..simplify.cancelling.ties import tie_of
 from .modes import pushforward
 
-__all__ = ["mean_of_sides", "selections_that_meet", "without_sides"]
+__all__ = ["has_jumps", "mean_of_sides", "selections_that_meet", "without_sides"]
 
 #: What moves elements and is looked through.
 _MOVES = frozenset(("reshape", "slice", "named"))
@@ -90,7 +91,7 @@ def _passed(node: Node, order: Sequence[Node]) -> set[Node]:
 
 
 def mean_of_sides(
-    results: Sequence[Node], origins: Collection[Node], back: Mapping[Node, Node]
+    results: Sequence[Node], origins: Collection[Node], back: Mapping[Node, Node], again: bool
 ) -> list[Node] | None:
     """Return the mean of results on two opposite sides of their kinks; None where no kinks meet that are not the same.
 
@@ -101,9 +102,11 @@ def mean_of_sides(
         What :func:`selections_that_meet` found.
     back : mapping of Node to Node
         Constants that stand for signs and shares, and these.
+    again : bool
+        Whether what was differentiated has kinks in it that jump, as derivatives have them.
     """
     plain = substitute(results, back) if back else list(results)
-    others = _kinks_that_meet(plain) if back or origins else False
+    others = again and (_kinks_that_meet(plain) or _kinks_that_meet(plain, among=True))
     if not others:
         if not origins:
             return None
@@ -114,6 +117,13 @@ def mean_of_sides(
         first if first is second else elementwise("multiply", (half, elementwise("add", (first, second))))
         for first, second in zip(*sides, strict=True)
     ]
+
+
+def has_jumps(node: Node) -> bool:
+    """Tell whether a formula has signs or shares beside the kinks that they are slopes of."""
+    if not node.below & (ABSOLUTE | CHOICE):
+        return False
+    return any(part.op == "sign" or (part.is_choice and tie_of(part) is not None) for part in postorder([node]))
 
 
 def without_sides(node: Node) -> Node:
@@ -156,7 +166,7 @@ def _with_shares(choice: Node) -> Node:
             zero = 0.0 in map(scalar_constant, own) and 0.0 in map(scalar_constant, (below, above))
             if {*own} == {below, above} or (zero and any(zero_of(a)[1] in own for a in (below, above))):
                 whole = elementwise("unless_nan", (elementwise("maximum", (below, above)),))
-                new[part] = where(part.args[0], 0.5, broadcast_to(whole, part.args[2].shape))
+                new[part] = where(part.args[0], 0.5, broadcast_to(whole, part.shape))
     if not new:
         return choice
     return where(choice.args[0], choice.args[1], *substitute([choice.args[2]], new))
@@ -263,14 +273,18 @@ def _origin(key: Node) -> Node:
 # ---------------------------------------------------------------------------- kinks that meet
 
 
-def _kinks_that_meet(results: Sequence[Node]) -> bool:
-    """Tell whether signs, shares and orders of different formulas, which have an input in common, are multiplied."""
+def _kinks_that_meet(results: Sequence[Node], among: bool = False) -> bool:
+    """Tell whether signs, shares and orders of different formulas, which have an input in common, are multiplied.
+
+    Or, ``among`` the elements of an array, those of elements that are multiples of one another.
+    """
     order = postorder(results)
     counted = set(_counted(order))
     places: dict[object, int] = {}
     inputs: list[frozenset[Node]] = []
     below: dict[Node, int] = {}
     pairs: set[tuple[int, int]] = set()
+    multiples = 0
     for part in order:
         known = [below[arg] for arg in part.args]
         found = _place_of(part, counted)
@@ -280,12 +294,19 @@ def _kinks_that_meet(results: Sequence[Node]) -> bool:
             k = places.setdefault(what, len(places))
             if k == len(inputs):
                 inputs.append(frozenset(inputs_of([of])))
+                if among and (part.op == "sign" or part.is_choice):
+                    multiples |= has_multiples(part.args[0] if part.op == "sign" else _difference(part)[1]) << k
             own = 1 << k
         if part.op == "arrange":
             known = [known[0], own]
         elif own:
             known = [own]
-        if part.op not in APART and len(known) > 1:
+        if multiples and (
+            (part.is_power and known[0] & multiples)
+            or (part.op not in APART and any(a & b & multiples for i, a in enumerate(known) for b in known[:i]))
+        ):
+            return True
+        if part.op not in APART and len(known) > 1 and not among:
             pairs.update((a, b) for i, a in enumerate(known) for b in known[:i] if a and b and (a | b) & ((a | b) - 1))
         below[part] = own
         for bits in known:
@@ -362,8 +383,8 @@ def _sign_there(x: Node, side: float) -> Node:
     return where(compare("equal", slope, 0.0), side, elementwise("sign", (slope,)))
 
 
-def _share(share: Node, side: float) -> Node:
-    """Return a share of maximum or minimum on one side of a tie: 1 or 0, by the slope of the difference there."""
+def _difference(share: Node) -> tuple[float, Node]:
+    """Return the side of a tie on which a share is 1, and the difference that has it."""
     tie = tie_of(share)
     assert tie is not None
     times_of = dict(tie.difference)
@@ -376,7 +397,13 @@ def _share(share: Node, side: float) -> Node:
         term = broadcast_to(term, share.shape) if term.shape != share.shape else term
         total = term if total is None else elementwise("add", (total, term))
     assert total is not None
-    above = compare("less", 0.0, elementwise("multiply", (constant(turned * tie.side), _sign_there(total, side))))
+    return turned * tie.side, total
+
+
+def _share(share: Node, side: float) -> Node:
+    """Return a share of maximum or minimum on one side of a tie: 1 or 0, by the slope of the difference there."""
+    own, total = _difference(share)
+    above = compare("less", 0.0, elementwise("multiply", (constant(own), _sign_there(total, side))))
     return where(share.args[0], where(above, 1.0, 0.0), share.args[2])
 
 
@@ -399,12 +426,19 @@ def _ranks(x: Node, axis: int, side: float) -> Node:
     # less than a half: means of places of ties are at least 1 apart
     scale = constant(2.0 ** -math.ceil(math.log2(2 * n))) if isinstance(n, int) and n else 0.5 / extent(n)
     apart = scale * row
-    towards = None if _unmoved(x).is_input else _along_direction(x, side)
+    towards = None if _is_in_order(x) else _along_direction(x, side)
     ranks = arrange(whole, x, axis, True)
     if towards is None:
         return elementwise("add" if side > 0 else "subtract", (ranks, apart))
     told = elementwise("add" if side > 0 else "subtract", (arrange(whole, towards, axis, True), apart))
     return ranks + scale * told
+
+
+def _is_in_order(x: Node) -> bool:
+    """Tell whether elements are those of an input, in its order."""
+    while x.op in _MOVES and (not x.is_slice or all(step > 0 for _, step, _ in x.payload.items)):
+        x = x.args[0]
+    return x.is_input
 
 
 def _along_direction(x: Node, side: float) -> Node | None:

@@ -21,6 +21,7 @@ from ..graph.deltas.structural import transposed
 from ..graph.sizes import show
 from ..simplify import (
     join_cosines,
+    lengths_of_one,
     named_signs,
     opened_shares,
     paired_signs,
@@ -34,7 +35,7 @@ from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_
 from .linear import LINEAR
 from .modes import pushforward
 from .recursive.spectra.projectors import in_projectors
-from .selections import mean_of_sides, selections_that_meet, without_sides
+from .selections import has_jumps, mean_of_sides, selections_that_meet, without_sides
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
@@ -185,8 +186,9 @@ class Cut:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
         (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
-        self.node, self.signs = named_signs(smooth_directions(stable, _elementwise_slope))
+        self.node, self.signs = named_signs(smooth_directions(lengths_of_one(stable), _elementwise_slope))
         self.meeting = selections_that_meet(self.node, [view.base for view in views])
+        self.again = bool(self.signs or self.meeting) or has_jumps(self.node)
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -204,7 +206,7 @@ class Cut:
         self, results: Sequence[Node], known: Known | None = None, views: Sequence[InputPart] = ()
     ) -> list[Node]:
         """Simplify results, project those by ``views``, and put the sub-formulas back."""
-        found = mean_of_sides(results, self.meeting, self.signs)
+        found = mean_of_sides(results, self.meeting, self.signs, self.again)
         found = simplify(paired_signs(results, self.signs) if found is None else found, known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)

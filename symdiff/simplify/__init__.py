@@ -34,7 +34,7 @@ from __future__ import annotations
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
 from .cancelling import deviations, differences, fractions, quotients, ratios, same_bases, shares, weighted
-from .cancelling.kinks import named_signs, paired_signs, smooth_directions
+from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
@@ -43,13 +43,13 @@ from .matrices.invertible import by_inverses
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .powers import as_polynomial
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
-from .stability import identities, like_functions, removable, roots, weights
+from .stability import identities, like_functions, nested_powers, removable, roots, weights
 from .stability.lengths import join_cosines
 
 #: The modules whose rules make up the table, in the order in which they are tried.
 SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
-    *(roots, identities, like_functions, differences, removable, weights),
+    *(roots, nested_powers, identities, like_functions, differences, removable, weights),
     *(of_the_table, steps_and_logarithms, stability),
     *(deviations, fractions, quotients, ratios, same_bases, shares, weighted),
     *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
@@ -69,6 +69,7 @@ __all__ = [
     "inline",
     "is_symmetric",
     "join_cosines",
+    "lengths_of_one",
     "named_signs",
     "opened_shares",
     "paired_signs",

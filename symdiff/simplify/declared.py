@@ -23,6 +23,7 @@ from ..graph import (
     matrix,
     normalize,
     number,
+    rebuild,
     reduce,
     reshape,
 )
@@ -73,11 +74,12 @@ def _abs_of_known_sign(node: Node) -> Node | None:
 
 
 def _sizes_of_factors(node: Node, parts: Sequence[tuple[Node, float]]) -> Node | None:
-    """Write the size of a product of what vanishes together, x sin(x), as the product of sizes."""
+    """Write the size of a product of what vanishes together, x sin(x) or sin(x) tan(x), as the product of sizes."""
     from .cancelling.kinks import vanishes_with  # whose rules come later
 
-    bases = [base for base, _ in parts]
-    if not any(vanishes_with(b, a) for a in bases for b in bases if a is not b):
+    bases = dict.fromkeys(base for base, _ in parts)
+    inside = [arg for base in bases if base.op in FUNCTIONS for arg in base.args]
+    if not any(sum(b is a or vanishes_with(b, a) for b in bases) > 1 for a in dict.fromkeys((*bases, *inside))):
         return None
     result = constant(1.0)
     for base, n in parts:
@@ -133,6 +135,39 @@ def _extremum_of_few(node: Node) -> Node | None:
             return None
         return reduce(node.op, concatenate([reshape(part, (1,)) for part in kept], 0), (0,))
     return make(op, *kept) if len(kept) == 2 else kept[0]
+
+
+@rule("multiply", "maximum(x, 0) * minimum(x, 0)", "0", "differentiated", inside="maximum minimum power named")
+def _product_of_both_sides(node: Node) -> Node | None:
+    """Write 0 for a product of what is 0 on one side and of what is 0 on the other."""
+    _, parts, _ = factors_of(node, _TERMS, powers=_TERMS, look=peel)
+    above, below = (
+        {peel(x) for part, n in parts if part.op == op and n > 0.0
+         for x, zero in (part.args, part.args[::-1]) if number(zero) == 0.0}
+        for op in ("maximum", "minimum")
+    )  # fmt: skip
+    return None if above.isdisjoint(below) else spread(constant(0.0), node.shape)
+
+
+@rule("max min sort", "max(x[::-1]), sort(x[[2, 0, 1]]), max(X.T)", "max(x), sort(x), max(X)", "form",
+      inside="slice gather contract")
+def _order_of_permuted(node: Node) -> Node | None:
+    """Leave out what only moves elements among those that are put into an order."""
+    (x,) = node.args
+    axes = {axis + x.ndim for axis in ([node.payload.axis] if node.op == "sort" else node.payload.axes)}
+    if x.is_slice:
+        sizes = x.args[0].shape
+        is_moved = len(sizes) == x.ndim and all(
+            item == (0, 1, size) or (i in axes and item == (size - 1, -1, size))
+            for i, (item, size) in enumerate(zip(x.payload.items, sizes, strict=True))
+        )
+    elif x.is_gather:
+        along = x.payload.axis + x.ndim
+        is_moved = along in axes and sorted(x.payload.indices) == [*range(x.args[0].shape[along])]
+    else:
+        labels, out, repeated = x.payload
+        is_moved = not node.shape and len(x.args) == 1 and not repeated and sorted(labels[0]) == sorted(out)
+    return rebuild(node, x.args) if is_moved else None
 
 
 #: Functions that are even in some argument.

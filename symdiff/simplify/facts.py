@@ -23,7 +23,7 @@ import numpy as np
 from ..graph import REAL, Labels, Node, constant, elementwise
 from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
-from ..graph.scalars.arithmetic import SUMS, factors_of, terms_of, without_numbers
+from ..graph.scalars.arithmetic import SUMS, factors_of, peel, terms_of, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Range, scalar_constant
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "is_orthogonal",
     "is_positive",
     "is_real",
+    "is_semidefinite",
     "is_skew",
     "is_surely_positive",
     "is_symmetric",
@@ -347,6 +348,59 @@ def is_definite(node: Node, depth: int = _DEPTH) -> bool:
     return turned is not None and is_definite(turned, depth - 1)
 
 
+def is_semidefinite(node: Node, depth: int = _DEPTH) -> bool:
+    """Tell whether a matrix is symmetric and has no eigenvalue below 0: a sum of definite ones, x xᵀ, c 1 1ᵀ, c >= 0.
+
+    Examples
+    --------
+    >>> from symdiff.graph import delta, input, matmul, swap
+    >>> X, A = input("X", (2, 3)), input("A", (2, 2))
+    >>> is_semidefinite(matmul(X, swap(X)) + delta(2, 2)), is_semidefinite(A + delta(2, 2))
+    (True, False)
+    """
+    if not _is_square(node) or depth == 0:
+        return False
+    if is_definite(node, depth):
+        return True
+    if node.is_constant:
+        known = node.value
+        small = known.ndim == 2 and len(known) <= _FACTORS and bool(np.isfinite(known).all())
+        return small and np.array_equal(known, known.T) and _has_no_negative_pivot(known.tolist())
+    scale, inner = without_numbers(peel(node))
+    if inner is not node:
+        return scale > 0.0 and is_semidefinite(inner, depth - 1)
+    if node.is_addition:
+        return all(arg.shape == node.shape and is_semidefinite(arg, depth - 1) for arg in node.args)
+    own = (0, 1)
+    factors = factors_along(node, own) if node.ndim == 2 else [(node, own)]
+    numbers = [arg for arg, labels in factors if not {*labels}.intersection(own)]
+    rest = [(arg, labels) for arg, labels in factors if {*labels}.intersection(own)]
+    if not all(arg.ndim == 0 and sign_of(arg, depth - 1) > 0 for arg in numbers):
+        return False
+    if len(rest) == 1 and rest[0][0] is not node:
+        return rest[0][1] == own and is_semidefinite(rest[0][0], depth - 1)
+    if len(rest) == 2:
+        (a, first), (b, second) = rest
+        return a is b and first != second and tuple({0: 1, 1: 0}.get(label, label) for label in first) == tuple(second)
+    return not rest and bool(numbers)
+
+
+def _has_no_negative_pivot(rows: Sequence[Sequence[float]]) -> bool:
+    """Tell whether a symmetric matrix of numbers is semidefinite, by elimination in fractions."""
+    from fractions import Fraction  # not needed by most programs
+
+    left = [[Fraction(value) for value in row] for row in rows]
+    while left:
+        (pivot, *row), *rest = left
+        if pivot < 0 or (pivot == 0 and any(row)):
+            return False
+        left = [
+            [value - (line[0] * first / pivot if pivot else 0) for value, first in zip(line[1:], row, strict=True)]
+            for line in rest
+        ]
+    return True
+
+
 def is_positive(node: Node, depth: int = _DEPTH) -> bool:
     """Tell whether every element is above 0, or was rounded to 0.
 
@@ -435,14 +489,23 @@ def bounds_of(node: Node, depth: int = _DEPTH) -> Range:
         return reduce(_either, found + [_ZERO] * (op in _PADDED))
     if op == "arrange":
         return bounds_of(node.args[0], depth - 1)
+    if op == "prod" and not node.shape and _is_even_power(node.args[0]):
+        return Range(0.0, has_low=True)
     if op in ("prod", "cumprod", "cumsum"):
         low = bounds_of(node.args[0], depth - 1)
         return Range(0.0, has_low=not _above(low)) if low.low >= 0.0 else _EVERYTHING
     if op == "det":
-        return Range(0.0) if is_definite(node.args[0], depth - 1) else _EVERYTHING
+        return _of_determinant(node.args[0], depth)
     if op == "norm" and _above(bounds_of(node.args[0], depth - 1)):
         return Range(0.0)
     return _ARRAY_BOUNDS.get(op, _EVERYTHING)
+
+
+def _is_even_power(x: Node) -> bool:
+    """Tell whether an even number of elements are all the same, so that their product is never negative."""
+    factors = factors_along(x, tuple(range(x.ndim)))
+    same = all(not own or (arg.is_delta and len({*own}) == 1) for arg, own in factors)
+    return same and all(isinstance(size, int) for size in x.shape) and math.prod(x.shape) % 2 == 0
 
 
 def _of_size(node: Node) -> Range:
@@ -518,7 +581,42 @@ def _of_sum(node: Node, depth: int) -> Range:
             total = _plus(total, above)
     for term, c in rest.items():
         total = _plus(total, _times(bounds_of(term, depth - 1), c))
+    if total.low < 0.0 < total.high:
+        for side in (1.0, -1.0):
+            if _is_sum_of_squares([(side * c, term) for c, term in terms]):
+                return _times(Range(0.0, has_low=True), side)
     return total
+
+
+def _is_sum_of_squares(terms: Sequence[tuple[float, Node]]) -> bool:
+    """Tell whether a sum is a polynomial of the second degree that is nowhere below 0, as x**2 - 2 x y + y**2."""
+    entries: dict[tuple[object, object], float] = {}
+    for c, term in terms:
+        scale, inner = without_numbers(term)
+        number = scalar_constant(inner)
+        _, parts, whole = factors_of(inner, 2 * _FACTORS, powers=_FACTORS)
+        powers: Counter[Node] = Counter()
+        for base, n in parts:
+            value = scalar_constant(base)
+            if value is None:
+                powers[base] += int(n)
+            else:
+                scale *= value**n
+        factors: list[object] = [*powers.items()]
+        if number is not None:
+            scale, factors = scale * number, [None, None]
+        elif len(powers) == 1:
+            ((base, n),) = powers.items()
+            factors = [(base, n // 2)] * 2 if n % 2 == 0 else [(base, n), None]
+        if not whole or len(factors) != 2 or min(powers.values(), default=1) < 1 or not math.isfinite(scale):
+            return False
+        a, b = factors
+        for pair in ((a, b), (b, a)):
+            entries[pair] = entries.get(pair, 0.0) + 0.5 * c * scale
+    atoms = [*dict.fromkeys(a for a, _ in entries)]
+    if len(atoms) > _FACTORS:
+        return False
+    return _has_no_negative_pivot([[entries.get((a, b), 0.0) for b in atoms] for a in atoms])
 
 
 def _multiple(node: Node) -> tuple[float, Node] | None:
@@ -623,31 +721,48 @@ def _raised(x: float, n: float) -> float:
 def _of_contraction(node: Node, depth: int) -> Range:
     if _is_diagonal_of(node) and is_definite(node.args[0], depth - 1):
         return Range(0.0)
-    labels, out, _ = node.payload
-    pairs = Counter(zip(node.args, labels, strict=True))
-    if _is_quadratic(node, depth):
+    out = tuple(range(node.ndim))
+    factors = factors_along(node, out)
+    pairs = Counter(factors)
+    if _is_quadratic(factors, out, depth):
         return Range(0.0, has_low=True)
     found = Range(1.0, 1.0, True, True)
     for (arg, own), times in pairs.items():
         whole = bounds_of(arg, depth - 1) if times % 2 or len({*own}) == len(own) else _EVERYTHING
         found = _product(found, _power_of(whole, float(times)))
-    if {label for own in labels for label in own} <= {*out}:
+    if {label for _, own in factors for label in own} <= {*out}:
         return found
     if found.low >= 0.0:  # a sum of them
         return Range(0.0, has_low=not _above(found))
     return Range(high=0.0, has_high=True) if found.high <= 0.0 else _EVERYTHING
 
 
-def _is_quadratic(node: Node, depth: int) -> bool:
-    """Tell whether a contraction is x A x for a definite matrix A."""
-    labels, out, _ = node.payload
-    if len(node.args) != 3 or out:
+def _is_quadratic(factors: Sequence[tuple[Node, Labels]], out: Labels, depth: int) -> bool:
+    """Tell whether a contraction is x A x for a matrix A without eigenvalues below 0."""
+    numbers = Counter(arg for arg, own in factors if not own)
+    rest = [(arg, own) for arg, own in factors if own]
+    if len(rest) != 3 or out or any(times % 2 and sign_of(arg, depth - 1) <= 0 for arg, times in numbers.items()):
         return False
-    for i, (arg, own) in enumerate(zip(node.args, labels, strict=True)):
-        (a, x), (b, y) = [(node.args[k], labels[k]) for k in range(3) if k != i]
+    for i, (arg, own) in enumerate(rest):
+        (a, x), (b, y) = [factor for k, factor in enumerate(rest) if k != i]
         if len(own) == 2 and a is b and {*x, *y} == {*own} and len(x) == len(y) == 1 and x != y:
-            return is_definite(arg, depth - 1)
+            return is_semidefinite(arg, depth - 1)
     return False
+
+
+def _of_determinant(matrix: Node, depth: int) -> Range:
+    """Return the bounds of a determinant: above 0, or not below 0, or not below 1 for 1 + A."""
+    if is_definite(matrix, depth - 1):
+        return Range(0.0)
+    terms, whole = terms_of(matrix, _FACTORS)
+    if whole and matrix.ndim == 2 and all(sign > 0 and is_semidefinite(term, depth - 1) for sign, term in terms):
+        return Range(1.0 if len(terms) > 1 and any(term.is_delta for _, term in terms) else 0.0, has_low=True)
+    factors = factors_along(matrix, (0, 1)) if matrix.ndim == 2 else []
+    rest = [(arg, own) for arg, own in factors if own]
+    is_even = isinstance(matrix.shape[-1], int) and matrix.shape[-1] % 2 == 0
+    if is_even and len(rest) == 1 and rest[0][0] is not matrix and rest[0][1] == (0, 1):
+        return Range(0.0, has_low=True) if is_semidefinite(rest[0][0], depth - 1) else _EVERYTHING
+    return _EVERYTHING
 
 
 def _of_function(node: Node, depth: int) -> Range:
@@ -662,8 +777,12 @@ def _of_function(node: Node, depth: int) -> Range:
         return Range(low, high, has_low if node.op == "maximum" else a.has_low or b.has_low, True)
     if node.op == "mod":
         return Range(0.0, has_low=True) if bounds_of(args[1], depth - 1).low >= 0.0 else row.range
-    if node.op == "hypot" and any(_above(bounds_of(arg, depth - 1)) for arg in args):
-        return Range(0.0)
+    if node.op == "hypot":
+        found = [bounds_of(arg, depth - 1) for arg in args]
+        low = math.hypot(*(max(one.low, -one.high, 0.0) for one in found))
+        return Range(low, has_low=low > 0.0 or not any(map(_above, found)))
+    if node.op == "pseudo_huber_loss" and bounds_of(args[0], depth - 1).low >= 0.0:
+        return Range(0.0, has_low=True)
     if node.op == "exp_share":
         return Range(0.0) if all(bounds_of(arg, depth - 1).low >= 0.0 for arg in args[:2]) else row.range
     if row.arity != 1 or not row.monotone[0]:

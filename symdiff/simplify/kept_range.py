@@ -78,6 +78,8 @@ _OF_SIZES: dict[str, Callable[..., Sizes]] = {
     "subtract": np.maximum,
     "sqrt": lambda a: 0.5 * a,
     "hypot": np.maximum,
+    "direction_cos": lambda a, b: a - np.maximum(a, b),
+    "direction_sin": lambda a, b: b - np.maximum(a, b),
 }
 #: Operations of which a part that is small beside the result may vanish.
 _ADDING = SUMS | {"hypot"}

@@ -325,8 +325,16 @@ def _rules(level: int, stability: bool = True, mark: bool = True) -> _Rules:
 
 @cache
 def _within() -> frozenset[str]:
-    """Return the functions of which one is an argument wherever a rule for what is differentiated fits."""
-    return frozenset().union(*[row.inside for row in RULES if row.kind == "differentiated"]) - {"named"}
+    """Return the functions of which one is there wherever a rule for what is differentiated fits, but for powers."""
+    return frozenset().union(*[row.inside for row in RULES if row.kind == "differentiated"]) - {"named"} | {"cbrt"}
+
+
+def _is_fractional(node: Node) -> bool:
+    """Tell whether a node is a power that is no whole one."""
+    if not node.is_power:
+        return False
+    n = scalar_constant(node.args[1])
+    return n is None or not n.is_integer()
 
 
 @paused
@@ -419,10 +427,11 @@ def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[
 def prepare(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the rules for stability, and those for what is differentiated and not computed."""
     stable = stabilize(roots, rewrites)
-    if survey(stable).alike.keys().isdisjoint(_within()):
+    found = survey(stable)
+    if found.alike.keys().isdisjoint(_within()) and not any(map(_is_fractional, found.apart)):
         return stable
-    found = _run(stable, postorder(stable), DIFFERENTIATED, {}, rewrites, mark=False)
-    return stable if found == stable else stabilize(found, rewrites)
+    opened = _run(stable, postorder(stable), DIFFERENTIATED, {}, rewrites, mark=False)
+    return stable if opened == stable else stabilize(opened, rewrites)
 
 
 def _run(

@@ -18,6 +18,7 @@ Files
     shares       sums of softmax, which are 1
     opposites    f(z) and 1 - f(z) in what is differentiated again
     kinks        signs and directions in what is differentiated again
+    multiples    elements of arrays that vanish together
     ties         shares of maximum and minimum where both are equal, there too
     deviations   means of deviations from a mean, which are 0
     weighted     the same of weighted means

@@ -25,9 +25,10 @@ from ...graph import (
     rebuild,
     reduce,
     reshape,
+    slicing,
     substitute,
 )
-from ...graph.kinds import ABSOLUTE, CHOICE, DIRECTION
+from ...graph.kinds import ABSOLUTE, BRANCHING, CHOICE, DIRECTION
 from ...graph.reference.interpret import evaluate
 from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
@@ -36,9 +37,10 @@ from ...graph.traversal import dependents
 from ..facts import has_sign_of_argument
 from ..rewriter import spread
 from ..stability.lengths import joined_operands, squares_of
+from .multiples import multiples_of_first
 from .ties import Tie, by_ties, on_a_side, tie_of, ties_in
 
-__all__ = ["named_signs", "paired_signs", "smooth_directions", "vanishes_with", "zero_of"]
+__all__ = ["lengths_of_one", "named_signs", "paired_signs", "smooth_directions", "vanishes_with", "zero_of"]
 
 #: Most factors of a product that are searched, and how deep a factor is looked for below sums and choices.
 _FACTORS, _DEPTH = 12, 12
@@ -48,6 +50,8 @@ _NODES = 400
 _DRAWS = 8
 #: Most passes over a derivative: what one pass leaves of a product may hold another pair.
 _PASSES = 8
+#: Lengths of vectors whose elements are compared.
+_FEW = range(2, 9)
 ONE = constant(1.0)
 
 
@@ -296,6 +300,22 @@ def _exchanged(node: Node, new: dict[Node, Node]) -> Node:
 
 
 # ---------------------------------------------------------------------------- directions
+
+
+def lengths_of_one(node: Node) -> Node:
+    """Write lengths of multiples of one number as its size, where other kinks may meet them."""
+    if not node.below & (ABSOLUTE | BRANCHING):
+        return node
+    new: dict[Node, Node] = {}
+    for part in postorder([node]):
+        if part.op != "norm" or part.shape or part.args[0].ndim != 1 or part.args[0].shape[0] not in _FEW:
+            continue
+        (x,) = part.args
+        multiples = multiples_of_first(x)
+        if multiples is not None:
+            first = elementwise("abs", (reshape(slicing(x, ((0, 1, 1),)), ()),))
+            new[part] = elementwise("multiply", (constant(math.hypot(*multiples)), first))
+    return substitute([node], new)[0] if new else node
 
 
 def smooth_directions(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:

@@ -19,6 +19,7 @@ from .parts import FACTORS, TERMS, total_of
 #: An exponent as numbers times terms; the number alone is that of None.
 _Exponent: TypeAlias = dict[Node | None, float]
 
+_ONE = constant(1.0)
 #: Powers from which on divisors leave the range of numbers where others are ordinary.
 _HIGH = 3.0
 #: What does so in any power.
@@ -26,9 +27,10 @@ _FUNCTIONS = FUNCTIONS.keys() - {*ARITHMETIC, "sqrt", "where", "abs"}
 
 
 class _Factor(NamedTuple):
-    """A factor of a product, its exponent of the base that it is a power of, and whether it stands there twice."""
+    """A factor or a divisor, its exponent of the base that it is a power of, and whether it stands there twice."""
 
     part: Node
+    multiplies: bool
     exponent: _Exponent
     twice: bool = False
 
@@ -49,25 +51,29 @@ def _without_a_base(node: Node) -> Node | None:
     sides: dict[bool, dict[Node, list[_Factor]]] = {True: {}, False: {}}
     for part, n in found.parts:
         base, exponent = _as_power(part)
-        sides[n > 0].setdefault(base, []).append(_Factor(part, exponent))
+        above = n > 0
+        if exponent.keys() == {None} and exponent[None] < 0.0:  # 1 / x**2, written as a power
+            above, exponent = not above, {None: -exponent[None]}
+        sides[above].setdefault(base, []).append(_Factor(part, n > 0, exponent))
     for base in sides[True].keys() & sides[False].keys() if sides[False] else ():
         if base.is_constant:
             continue
         stays = base.op not in _FUNCTIONS and _is_low(sides[False][base], sides[True][base])
-        for above, below in product(sides[True][base], _with_pairs(sides[False][base])):
-            rest = None if stays else _difference(above, below)
+        for over, under in product(sides[True][base], _with_pairs(sides[False][base])):
+            rest = None if stays else _difference(over, under)
             if rest is not None:
                 higher, lower = _written(base, rest)
-                node = _put(_put(node, above.part, higher, True), below.part, lower, False)
-                return _put(node, below.part, constant(1.0), False) if below.twice else node
+                node = _put(node, over, higher if over.multiplies else make("divide", _ONE, higher))
+                node = _put(node, under, make("divide", _ONE, lower) if under.multiplies else lower)
+                return _put(node, under, _ONE) if under.twice else node
     return None
 
 
 def _with_pairs(factors: list[_Factor]) -> list[_Factor]:
     """Return factors, and two equal roots as one."""
-    roots = [factor.part for factor in factors if factor.part.is_root]
+    roots = [factor.part for factor in factors if factor.part.is_root and not factor.multiplies]
     twice = dict.fromkeys(part for part in roots if roots.count(part) > 1)
-    return [*factors, *(_Factor(part, {None: 1.0}, True) for part in twice)]
+    return [*factors, *(_Factor(part, False, {None: 1.0}, True) for part in twice)]
 
 
 def _is_low(below: list[_Factor], above: list[_Factor]) -> bool:
@@ -78,18 +84,22 @@ def _is_low(below: list[_Factor], above: list[_Factor]) -> bool:
     return left > 0.0 and all(factor.exponent[None] < _HIGH for factor in below)
 
 
-def _put(node: Node, part: Node, new: Node, above: bool) -> Node:
-    """Return a product with a node in place of the last of some factors, or of some divisors.
+def _put(node: Node, factor: _Factor, new: Node) -> Node:
+    """Return a product with a node in place of the last such factor or divisor.
 
     All others stay where they are: products grouped in another way may leave the range of numbers, and quotients that
     were divided first are the formula's own.
     """
+    return _changed(node, factor.part, new, factor.multiplies)
+
+
+def _changed(node: Node, part: Node, new: Node, above: bool) -> Node:
     if node is part and above:
         return new
     if node.op not in PRODUCTS:
         return node
     for place, arg in [*enumerate(node.args)][::-1]:
-        changed = _put(arg, part, new, above is not (node.is_division and place == 1))
+        changed = _changed(arg, part, new, above is not (node.is_division and place == 1))
         if changed is not arg:
             return make(node.op, *(changed if k == place else other for k, other in enumerate(node.args)))
     return node
@@ -131,12 +141,11 @@ def _sum(a: float, b: float) -> float:
 
 def _written(base: Node, exponent: _Exponent) -> tuple[Node, Node]:
     """Return what a power multiplies by, and what it divides by."""
-    one = constant(1.0)
     if not exponent:
-        return one, one
+        return _ONE, _ONE
     sign = 1.0 if any(c > 0 for c in exponent.values()) else -1.0
-    terms = [(sign * c, one if x is None else x) for x, c in exponent.items()]
+    terms = [(sign * c, _ONE if x is None else x) for x, c in exponent.items()]
     terms.sort(key=lambda term: term[0] < 0)  # a - 1, not -1 + a
     parts = [(math.copysign(1.0, c), make("multiply", constant(abs(c)), x)) for c, x in terms]
     power = make("power", base, total_of(parts))
-    return (power, one) if sign > 0 else (one, power)
+    return (power, _ONE) if sign > 0 else (_ONE, power)

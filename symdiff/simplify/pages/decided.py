@@ -22,4 +22,5 @@ PAGE = (
     Identity("-x != 0 -> x != 0", "algebra"),
     Identity("maximum(x, -x) -> abs(x)", "form"),
     Identity("minimum(x, -x) -> -abs(x)", "form"),
+    Identity("maximum(x, y) * minimum(x, y) -> x * y", "form"),
 )

@@ -23,6 +23,7 @@ Files
     points          numbers at a random point, which tell most sums from 0
     laurent         the form in which these are compared
     roots           roots of sums of squares
+    nested_powers   roots and powers of powers
     lengths         divisions by a length factored out of linear operations
 Add
     a function with ``@rule`` below, or in the file whose pattern it shares
@@ -55,7 +56,7 @@ from . import factors as factors
 from . import identities as identities
 from .exponentials import normal_form
 from .exponents import as_sum
-from .lengths import cancelled, joined
+from .lengths import cancelled, joined, root_of_length, share_of_length
 from .products import SHAPES, may_hold_exponentials
 from .removable import smooth_quotient
 from .roots import length_of, squared_size
@@ -294,6 +295,18 @@ def _squared_norm(node: Node) -> Node | None:
 @rule("multiply contract", "norm(x) * unit(x), sum(x**2) * unit(x)", "x, norm(x) * x", inside="unit")
 def _length_times_direction(node: Node) -> Node | None:
     found = joined(node)
+    return None if found is None else spread(found, node.shape)
+
+
+@rule("multiply divide contract", "hypot(x, y) * (x / hypot(x, y))", "x", below=(INVERSE,))
+def _length_times_share(node: Node) -> Node | None:
+    found = share_of_length(node)
+    return None if found is None else spread(found, node.shape)
+
+
+@rule("multiply divide contract", "x / sqrt(norm(x))", "sqrt(norm(x)) * unit(x)", "derived", below=(INVERSE,))
+def _vector_over_root(node: Node) -> Node | None:
+    found = root_of_length(node)
     return None if found is None else spread(found, node.shape)
 
 

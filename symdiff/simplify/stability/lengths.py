@@ -9,11 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ...graph import Node, axes_of, constant, contract, elementwise, postorder, rebuild, reduce, substitute, sum_axes
+from ...graph import (
+    Node,
+    axes_of,
+    constant,
+    contract,
+    elementwise,
+    normalize,
+    postorder,
+    rebuild,
+    reduce,
+    substitute,
+    sum_axes,
+)
 from ...graph.kinds import OF_SQUARE
 from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
+from ..facts import is_positive
 from ..rewriter import spread
 from .roots import length_of, square_of
 
@@ -244,6 +257,69 @@ def _over(node: Node, length: Node, depth: int = 6) -> Node | None:
     return None
 
 
+def share_of_length(node: Node) -> Node | None:
+    """Write a length of two numbers times one of them over that length, in one product, as the number."""
+    if node.is_contraction:
+        return _beside_numbers(node, share_of_length)
+    parts = factors_of(node, _FACTORS).parts
+    for share, n in parts:
+        if n != 1.0 or share.op not in ("direction_cos", "direction_sin"):
+            continue
+        x = share.args[share.op == "direction_sin"]
+        length = elementwise("hypot", share.args)
+        square = elementwise("add", tuple([elementwise("power", (arg, TWO)) for arg in share.args]))
+        for other, m in parts:
+            base, power = (other.args[0], scalar_constant(other.args[1])) if other.is_power else (other, 1.0)
+            if m == 1.0 and base is length and power is not None and power >= 1.0:
+                shorter = ONE if power == 1.0 else elementwise("power", (length, constant(power - 1.0)))
+                return _exchanged(node, {share: x, other: shorter})
+            if m == 1.0 and other is square:
+                return _exchanged(node, {share: x, other: length})
+            if m == 1.0 and other.op in ("direction_cos", "direction_sin"):
+                first, second = other.args if other.op == "direction_cos" else other.args[::-1]
+                if first is length and is_positive(second):
+                    return _exchanged(node, {share: x / elementwise("hypot", (length, second)), other: ONE})
+    return None
+
+
+def root_of_length(node: Node) -> Node | None:
+    """Write a vector over a root of its length as a root of the length times the direction, which is 0 at 0."""
+    if node.is_contraction:
+        return _beside_numbers(node, root_of_length)
+    parts = factors_of(node, _FACTORS).parts
+    for divisor, n in parts:
+        length, power = (divisor.args[0], scalar_constant(divisor.args[1])) if divisor.is_power else (divisor, 1.0)
+        if divisor.is_root:
+            length, power = divisor.args[0], 0.5
+        if power is None or not -1.0 < n * power < 0.0 or not (length.op == "hypot" or is_length(length)):
+            continue
+        left = elementwise("power", (length, constant(n * power + 1.0)))
+        if length.op == "hypot":
+            shares = [elementwise(name, length.args) for name in ("direction_cos", "direction_sin")]
+        else:
+            shares = [normalize("unit", length.args[0], axes_of(length, length.args[0]))]
+        for x, share in zip(length.args, shares, strict=True):
+            for part, m in parts:
+                new = share if part is x else None
+                if part.is_contraction and x in part.args:
+                    at = part.args.index(x)
+                    new = rebuild(part, (*part.args[:at], share, *part.args[at + 1 :]))
+                if m == 1.0 and new is not None:
+                    return elementwise("multiply", (left, _exchanged(node, {part: new, divisor: ONE})))
+    return None
+
+
+def _beside_numbers(node: Node, rewrite: Callable[[Node], Node | None]) -> Node | None:
+    """Rewrite a contraction as the product of its operands that are numbers and of the others."""
+    labels, out, repeated = node.payload
+    numbers = [arg for arg in node.args if not arg.shape]
+    rest = [(arg, own) for arg, own in zip(node.args, labels, strict=True) if arg.shape]
+    if not numbers or not rest:
+        return None
+    others = contract([arg for arg, _ in rest], [own for _, own in rest], out, dict(repeated))
+    return rewrite(elementwise("multiply", (math.prod(numbers[1:], start=numbers[0]), others)))
+
+
 def _is_power_of_length(node: Node) -> bool:
     n = scalar_constant(node.args[1]) if node.is_power else None
     return n is not None and n.is_integer() and n > 2 and is_length(node.args[0])
@@ -267,7 +343,7 @@ def _exchanged(node: Node, new: dict[Node, Node]) -> Node:
     if node.is_negation:
         return elementwise("negative", (_exchanged(node.args[0], new),))
     if node.is_division:
-        return elementwise("divide", (_exchanged(node.args[0], new), node.args[1]))
+        return product("divide", [_exchanged(arg, new) for arg in node.args])
     if node.is_multiplication:
         return product("multiply", [_exchanged(arg, new) for arg in node.args])
     return node

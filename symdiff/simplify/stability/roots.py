@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
-from ...graph import Node, concatenate, constant, elementwise, reduce, reshape, slicing
-from ...graph.scalars.arithmetic import peel, product_of, terms_of, without_numbers
+from ...graph import Node, concatenate, constant, elementwise, inputs_of, rebuild, reduce, reshape, slicing
+from ...graph.scalars.arithmetic import factors_of, peel, product_of, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ..rewriter import is_number, make, rule, spread
+from ..rewriter import is_number, make, rule, simplify, spread
 
 #: Most terms of a sum, and nested contractions, that are searched.
 _TERMS, _NESTED = 8, 4
@@ -77,8 +78,12 @@ def _length(node: Node) -> Node | None:
             return elementwise("multiply", (lengths[0], lengths[1]))
     if node.is_addition:
         return _length_of_terms(node)
+    if node.is_concatenation:
+        parts = [length_of(peel(arg)) for arg in node.args]
+        known = [part for part in parts if part is not None]
+        return rebuild(node, tuple(known)) if len(known) == len(parts) else None
     if node.is_reshape:
-        inner = _length(peel(node.args[0]))
+        inner = length_of(peel(node.args[0]))
         return None if inner is None else reshape(inner, node.shape)
     if node.is_contraction:
         return _norm(node)
@@ -153,6 +158,72 @@ def _norm_of_one(node: Node) -> Node | None:
     parts = [part for part in parts if part is None or scalar_constant(part) != 0.0]
     pairs = [without_numbers(peel(part)) for part in parts if part is not None]
     return _of_one([(1.0, c * c, x) for c, x in pairs]) if len(pairs) == len(parts) else None
+
+
+@rule("norm", "norm(x norm(x)), norm(outer(x, x))", "norm(x)**2, norm(x)**2", "stability", inside="multiply contract")
+def _norm_of_product(node: Node) -> Node | None:
+    """Write the norm of a product without sums of factors that vanish together as the product of their norms."""
+    inside = peel(node.args[0])
+    if node.shape:
+        return None
+    out = tuple(range(inside.ndim))
+    factors = _apart(inside, out)
+    labels = [label for _, own in factors for label in own]
+    moving = [inputs_of([arg]) for arg, _ in factors if not arg.is_constant]
+    meet = any(not {*one}.isdisjoint(other) for i, one in enumerate(moving) for other in moving[:i])
+    repeats = [inside.shape[label] for label in out if label not in labels]
+    if len({*labels}) < len(labels) or not moving or not all(isinstance(size, int) for size in repeats):
+        return None
+    if not meet and (len(moving) > 1 or any(own and not arg.is_constant for arg, own in factors)):
+        return None
+    found = constant(math.sqrt(math.prod(repeats)))
+    sizes = [reduce("norm", arg, tuple(range(arg.ndim))) if arg.ndim else make("abs", arg) for arg, _ in factors]
+    for size, n in Counter(sizes).items():
+        found = elementwise("multiply", (found, size if n == 1 else make("power", size, constant(float(n)))))
+    return found
+
+
+def _apart(node: Node, own: Sequence[int]) -> list[tuple[Node, Sequence[int]]]:
+    """Return the factors of a product that sums nothing, each with the labels that it stands along."""
+    node = peel(node)
+    for c, x in (node.args, node.args[::-1]) if node.is_multiplication else ():
+        if c.ndim == 0 and x.shape == node.shape:
+            return [*_apart(c, ()), *_apart(x, own)]
+    if node.is_contraction and {label for row in node.payload.labels for label in row} <= {*node.payload.out}:
+        names = dict(zip(node.payload.out, own, strict=True))
+        rows = [[names[label] for label in row] for row in node.payload.labels]
+        return [factor for arg, row in zip(node.args, rows, strict=True) for factor in _apart(arg, row)]
+    return [(node, own)]
+
+
+@rule("multiply", "norm(x) norm(x), hypot(x[0], x[1]) norm(x)", "sum(x**2)", "stability", inside="norm hypot named")
+def _product_of_lengths(node: Node) -> Node | None:
+    sign, parts, _ = factors_of(node, _TERMS, look=peel)
+    places = [i for i, (part, n) in enumerate(parts) if n == 1.0 and part.op in ("norm", "hypot")]
+    if len(places) < 2:
+        return None
+    lengths = simplify([_as_norm(parts[i][0]) for i in places])
+    for j, length in enumerate(lengths):
+        if length in lengths[:j]:
+            gone = {places[j], places[lengths.index(length)]}
+            found = make("power", length, constant(2.0))
+            for i, (other, n) in enumerate(parts):
+                if i not in gone:
+                    found = elementwise("multiply" if n > 0.0 else "divide", (found, other))
+            return spread(found if sign > 0 else elementwise("negative", (found,)), node.shape)
+    return None
+
+
+def _as_norm(length: Node) -> Node:
+    """Return a length of two elements that stand one after the other as a norm, that of deviations from a number."""
+    if length.op == "hypot":
+        part = _part_of_one([peel(arg) for arg in length.args])
+        return length if part is None else reduce("norm", part, (0,))
+    (x,) = length.args
+    if x.is_additive:
+        terms = [reshape(arg, ()) if all(size == 1 for size in arg.shape) else arg for arg in x.args]
+        x = spread(elementwise(x.op, tuple(terms)), x.shape)
+    return rebuild(length, (x,))
 
 
 def _norm(node: Node) -> Node | None:
