@@ -38,10 +38,10 @@ class _Factor(NamedTuple):
 @rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a", "y, x**2, 1 / x", "derived")
 def _powers_of_same_base(node: Node) -> Node | None:
     """Cancel all bases that stand above and below: one alone may leave a product that is larger or smaller."""
-    result: Node | None = None
-    while (left := _without_a_base(node if result is None else result)) is not None:
+    result = node
+    while (left := _without_a_base(result)) is not None and left is not result:
         result = left
-    return result if result is None else spread(result, node.shape)
+    return None if result is node else spread(result, node.shape)
 
 
 def _without_a_base(node: Node) -> Node | None:
@@ -55,8 +55,8 @@ def _without_a_base(node: Node) -> Node | None:
         if exponent.keys() == {None} and exponent[None] < 0.0:  # 1 / x**2, written as a power
             above, exponent = not above, {None: -exponent[None]}
         sides[above].setdefault(base, []).append(_Factor(part, n > 0, exponent))
-    for base in sides[True].keys() & sides[False].keys() if sides[False] else ():
-        if base.is_constant:
+    for base in sides[True]:
+        if base not in sides[False] or base.is_constant:
             continue
         stays = base.op not in _FUNCTIONS and _is_low(sides[False][base], sides[True][base])
         for over, under in product(sides[True][base], _with_pairs(sides[False][base])):
