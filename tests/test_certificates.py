@@ -11,6 +11,7 @@ import pytest
 import symdiff as sd
 from symdiff.graph.reference.many_digits import besselk, bessely
 from symdiff.graph.scalars.functions import FUNCTIONS
+from symdiff.tools.checking.differences import Tally
 
 
 @pytest.mark.parametrize(
@@ -166,3 +167,17 @@ def test_bessel_functions_are_those_of_mpmath(own: Any, known: Any, x: float) ->
     for order in (0, 1, mpmath.mpf("2.5")):
         with mpmath.workdps(60):
             assert abs(own(order, x) / known(order, x) - 1) < mpmath.mpf(10) ** -58
+
+
+def test_derivatives_of_an_array_are_judged_each_by_itself() -> None:
+    # 1e20 beside -3e-176
+    formula, at = "x[0]*1e20 + 1/gamma(x[1])", {"x": np.array([1.0, 110.0])}
+    slope = sd.compile(sd.gradient(formula, "x", x=2))(x=at["x"])[1]
+    report = sd.check(formula, x=2, at=at)
+    assert report.ok == (abs(slope / -3.2523373e-176 - 1) < 1e-6), report
+
+
+def test_differences_are_judged_each_by_itself() -> None:
+    tally = Tally("")
+    tally.add(np.array([1.0, 0.0]), np.array([1.0, 1e-8]), np.array([1e-12, 1e-17]))
+    assert (tally.compared, tally.wrong) == (2, 1)
