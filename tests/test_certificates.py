@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import symdiff as sd
+from symdiff.graph.reference.many_digits import besselk, bessely
+from symdiff.graph.scalars.functions import FUNCTIONS
+from symdiff.tools.checking.differences import Tally
 
 
 @pytest.mark.parametrize(
@@ -110,3 +114,70 @@ def test_a_nan_at_a_kink_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("n", [2, 3])
 def test_rounding_of_what_is_exactly_zero_is_no_loss(n: int) -> None:
     assert sd.check("det(outer(x, x))", x=n).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("formula", "at"),
+    [
+        ("x", {"x": 1e100}),
+        ("exp(-x)", {"x": 200.0}),
+        ("1/x", {"x": 1e30}),
+        ("log(x)", {"x": 1e50}),
+        ("sqrt(x)", {"x": 1e50}),
+        ("x/y", {"x": 1e60, "y": 1e59}),
+        ("x*y", {"x": 1e100, "y": 1e100}),
+        ("norm([x, y])", {"x": 1e60, "y": 1e60}),
+        ("k0(x)", {"x": 200.0}),
+        ("ndtr(x)", {"x": -20.0}),
+        ("erfc(x)", {"x": 20.0}),
+        ("tanh(x)", {"x": 300.0}),  # its slope is 1e-260 beside 1
+        ("1 + exp(-x)", {"x": 600.0}),
+        ("gammaincc(2, x)", {"x": 300.0}),
+        ("x**4", {"x": 1e-30}),
+        ("x + y", {"x": 1e300, "y": 1e-300}),
+        ("x + 1e-200 * y", {"x": 1e200, "y": 3.0}),
+        ("sin(x * y)", {"x": 1e200, "y": 1e-200}),
+    ],
+)
+def test_numbers_of_any_size_are_compared(formula: str, at: dict[str, float]) -> None:
+    report = sd.check(formula, at=at)
+    assert report.verdict == "ok", report
+    assert report.digits is not None
+    assert report.digits > 13
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_numbers_of_random_sizes_are_compared(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = [name for name, row in FUNCTIONS.items() if row.arity == 1 and row.vector]
+    formula = str(rng.choice(["{}", "2 + {}", "{}**2"])).format(f"{names[seed % len(names)]}(x)")
+    drawn = (float(10.0 ** rng.uniform(-300, 300) if rng.random() < 0.7 else rng.uniform(0, 600)) for _ in range(100))
+    with np.errstate(all="ignore"):
+        kernel = sd.compile([formula, f"gradient({formula}, x)", f"hessian({formula}, x)"], x=(), backend="numpy")
+        x = next(x for x in drawn if np.isfinite(kernel(x=x)).all())
+    report = sd.check(formula, at={"x": x})
+    assert report.verdict == "ok", (formula, x, report)
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "x"),
+    [(besselk, mpmath.besselk, 1.5), (besselk, mpmath.besselk, 40.0), (bessely, mpmath.bessely, 250.0)],
+)
+def test_bessel_functions_are_those_of_mpmath(own: Any, known: Any, x: float) -> None:
+    for order in (0, 1, mpmath.mpf("2.5")):
+        with mpmath.workdps(60):
+            assert abs(own(order, x) / known(order, x) - 1) < mpmath.mpf(10) ** -58
+
+
+def test_derivatives_of_an_array_are_judged_each_by_itself() -> None:
+    # 1e20 beside -3e-176
+    formula, at = "x[0]*1e20 + 1/gamma(x[1])", {"x": np.array([1.0, 110.0])}
+    slope = sd.compile(sd.gradient(formula, "x", x=2))(x=at["x"])[1]
+    report = sd.check(formula, x=2, at=at)
+    assert report.ok == (abs(slope / -3.2523373e-176 - 1) < 1e-6), report
+
+
+def test_differences_are_judged_each_by_itself() -> None:
+    tally = Tally("")
+    tally.add(np.array([1.0, 0.0]), np.array([1.0, 1e-8]), np.array([1e-12, 1e-17]))
+    assert (tally.compared, tally.wrong) == (2, 1)

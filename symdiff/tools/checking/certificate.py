@@ -25,22 +25,27 @@ from ...ground.budget import spend
 from ...printing import text
 from ...simplify import inline
 from .differences import Numbers
-from .multiprecision import exact_values, limit
+from .multiprecision import exact_values, limit, spread_of
 
-__all__ = ["EXPLAINED", "Exact", "Sides", "find_loss"]
+__all__ = ["EXPLAINED", "TINY", "Exact", "Sides", "find_loss"]
 
 #: An error of at most so many roundings of the condition is explained by it.
 EXPLAINED = 64.0
-#: Steps of second derivatives, as powers of ten.
-_POWERS = (-35, -50)
 _UNIT = 2.0**-53
 #: Elementary operations in many digits that a check may take.
-_WORK = 2e5
+_WORK = 4e5
 #: Operations that a special function counts for.
 _SPECIAL = 100
-#: Digits of the attempts, and their steps as powers of ten.
+#: Digits of the attempts, and their steps as powers of ten. Rounding shrinks from one to the next by more than
+#: differences do, so that what stays is a number, however small.
 _ATTEMPTS = ((160, -40), (320, -60), (900, -90))
-_TINY, _NEARLY_ZERO = 2.3e-308, 1e-60
+_CURVES = ((240, -35), (400, -50))
+#: The same for numbers that are 0 in so many digits: what rounding leaves is below the least double then.
+_FINEST = ((560, -170), (720, -230), (1100, -280))
+_FINEST_CURVES = ((720, -170), (1000, -220))
+TINY, _NEARLY_ZERO = 2.3e-308, 1e-60
+#: Numbers below are 0 as doubles.
+_NO_DOUBLE = mpmath.mpf(10) ** -330
 #: Up to this size a number may be where 0 is exact, if rounding of the point changes it as much.
 _NOISE = 1e-9
 _CHEAP = frozenset(("add", "subtract", "multiply", "divide", "negative", "where", "abs", "maximum", "minimum"))
@@ -94,13 +99,29 @@ class Exact:
     point : mapping of str to ndarray
     inputs : mapping of str to Node
     sizes : mapping of str to int
+    roots : sequence of Node
+        The formulas, whose constants have sizes as the point has.
     """
 
-    def __init__(self, point: Mapping[str, Numbers], inputs: Mapping[str, Node], sizes: Bindings) -> None:
+    def __init__(
+        self, point: Mapping[str, Numbers], inputs: Mapping[str, Node], sizes: Bindings, roots: Sequence[Node] = ()
+    ) -> None:
         self.point = dict(point)
         self.sizes = sizes
         self.moving = [name for name, node in inputs.items() if node.dtype is REAL]
         self.left = _WORK
+        constants = [node.value for node in postorder(inline(list(roots))) if node.op == "constant"]
+        self.spread = spread_of([*point.values(), *constants])
+        #: Digits of the largest value before the point.
+        self.before_point = 0
+
+    def digits(self, least: float, order: int = 1) -> int:
+        """Return how many digits hold steps of ``order`` derivatives beside the numbers that they change."""
+        return int(least) + order * self.spread.decades + self.before_point
+
+    def step(self, power: int) -> Any:
+        """Return a step that is 10**power of the least number."""
+        return mpmath.mpf(self.spread.least) * mpmath.mpf(10) ** power
 
     def refill(self) -> None:
         """Grant the work of second derivatives."""
@@ -108,7 +129,7 @@ class Exact:
 
     def affordable(self, moved: Sequence[Node]) -> int:
         """Return along how many directions derivatives can be compared, with half of the work that is left."""
-        one = 6 * max(1.0, sum(map(self._work, postorder(inline(list(moved))))))
+        one = 14 * max(1.0, sum(map(self._work, postorder(inline(list(moved))))))
         return max(int(self.left / 2 / one), int(self.left >= one))
 
     def evaluate(self, roots: Sequence[Node], more: Mapping[str, Any], digits: int) -> Any:
@@ -138,30 +159,52 @@ class Exact:
         plain = inline(list(roots))
 
         def near(t: Any) -> Any:
-            return self.evaluate(plain, self._all_moved(t) if t else {}, 160)
+            return self.evaluate(plain, self._all_moved(t) if t else {}, self.digits(160))
 
-        found = self.evaluate(plain, {}, 160)
+        found = self.evaluate(plain, {}, self.digits(160))
         if not all(map(mpmath.isfinite, found)):
-            found = limit(near)
-        elif any(0 < abs(one) < _NEARLY_ZERO for one in found):
-            again = self.evaluate(plain, {}, 320)
-            found = np.array([mpmath.mpf(0) if abs(b) < abs(a) / 2 else b for a, b in zip(found, again, strict=True)])
+            found = limit(near, self.spread)
+        elif any(abs(one) < _NEARLY_ZERO for one in found):
+            # what rounding leaves of 0 shrinks with each further digit, and numbers stay
+            finer, finest = (self.evaluate(plain, {}, self.digits(least)) for least in (560, 720))
+            both = zip(finer, finest, strict=True)
+            found = np.array([b if abs(a - b) <= abs(b) / 2 else mpmath.mpf(0) for a, b in both])
+        largest = max((abs(one) for one in found if mpmath.isfinite(one)), default=mpmath.mpf(0))
+        self.before_point = max(0, int(mpmath.log10(largest))) if largest else 0
         return as_doubles(found)
 
     def _all_moved(self, t: Any) -> dict[str, Any]:
         return {name: _moved(self.point[name], t) for name in self.moving}
 
-    def slopes(self, moved: Sequence[Node], along: str, row: Mapping[str, Numbers], scale: float) -> Sides:
+    def slopes(self, moved: Sequence[Node], along: str, row: Mapping[str, Numbers]) -> Sides:
         """Return one-sided derivatives by the input ``along``, at 0, of formulas that move with it."""
         plain = inline(list(moved))
-        before: Any = None
-        for least, power in _ATTEMPTS:
-            digits = least + 2 * max(0, int(-math.log10(scale)))
+
+        def at(t: Any, digits: int) -> Any:
+            return self.evaluate(plain, {**row, along: _one(t)}, digits)
+
+        sides = self._settled(at, _ATTEMPTS)
+        none = (sides.left == 0) & (sides.right == 0)
+        if none.any():
+            least, power = _FINEST[0]
+            digits = self.digits(least)
             with mpmath.workdps(digits):
-                h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
-                f = {k: self.evaluate(plain, {**row, along: _one(k * h)}, digits) for k in range(-3, 4)}
-                right = (-5 * f[1] + 8 * f[2] - 3 * f[3]) / (2 * h)
-                left = (5 * f[-1] - 8 * f[-2] + 3 * f[-3]) / (2 * h)
+                h = self.step(power)
+                changes = np.abs(at(h, digits) - at(-h, digits))[none] / (2 * h)
+            if not all(change <= _NO_DOUBLE for change in changes):
+                sides = self._settled(at, _FINEST)
+        return sides
+
+    def _settled(self, at: Callable[[Any, int], Any], attempts: Sequence[tuple[int, int]]) -> Sides:
+        before: Any = None
+        for least, power in attempts:
+            digits = self.digits(least)
+            with mpmath.workdps(digits):
+                h = self.step(power)
+                f = {k: at(k * h, digits) for k in range(-3, 4)}
+                # of differences: what does not change gives 0, and not the rounding of its multiples
+                right = (5 * (f[2] - f[1]) - 3 * (f[3] - f[2])) / (2 * h)
+                left = (5 * (f[-1] - f[-2]) - 3 * (f[-2] - f[-3])) / (2 * h)
                 largest = np.max([np.abs(f[k]) for k in (-3, -2, -1, 1, 2, 3)], axis=0)
                 noise = largest * (mpmath.mpf(10) ** (20 - digits) / h)
                 jumps = [_is_apart(*ends) for ends in zip(f[0], f[-1], f[1], strict=True)]
@@ -175,71 +218,95 @@ class Exact:
                 before = here
         raise UnsupportedError("differences in many digits that do not settle")
 
-    def mixed(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers], scale: float) -> Any:
+    def mixed(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers]) -> Any:
         """Return the least and the largest one-sided second derivative along two inputs at 0, equal if smooth.
 
         Infinite ones are nan.
         """
         plain = inline(list(bent))
-        digits = 240 + 4 * max(0, int(-math.log10(scale)))
+
+        def at(a: Any, b: Any, digits: int) -> Any:
+            return self.evaluate(plain, {**row, along[0]: _one(a), along[1]: _one(b)}, digits)
+
+        hulls = self._hulls(at, _CURVES)
+        none = (hulls == 0).all(axis=0)
+        if not (hulls[0] == hulls[1]).all():
+            hulls = self._hulls(at, _FINEST_CURVES)
+        elif none.any():
+            least, power = _FINEST_CURVES[0]
+            digits = self.digits(least, 2)
+            with mpmath.workdps(digits):
+                h = self.step(power)
+                ahead, behind = (at(h, s * h, digits) - at(-h, s * h, digits) for s in (1, -1))
+                changes = np.abs(ahead - behind)[none] / (4 * h * h)
+            if not all(change <= _NO_DOUBLE for change in changes):
+                hulls = self._hulls(at, _FINEST_CURVES)
+        return hulls
+
+    def _hulls(self, at: Callable[[Any, Any, int], Any], attempts: Sequence[tuple[int, int]]) -> Any:
         before: list[Any] = []
-        with mpmath.workdps(digits):
-            for power in _POWERS:
-                h = mpmath.mpf(scale) * mpmath.mpf(10) ** power
-                grid = {}
-                for a, b in itertools.product((-2, -1, 1, 2), repeat=2):
-                    ends = {along[0]: _one(a * h), along[1]: _one(b * h)}
-                    grid[a, b] = self.evaluate(plain, {**row, **ends}, digits)
+        small: Any = 0
+        for least, power in attempts:
+            digits = self.digits(least, 2)
+            with mpmath.workdps(digits):
+                h = self.step(power)
+                grid = {(a, b): at(a * h, b * h, digits) for a, b in itertools.product((-2, -1, 1, 2), repeat=2)}
                 found = [
-                    (grid[2 * s, 2 * t] - grid[s, 2 * t] - grid[2 * s, t] + grid[s, t]) / (s * t * h * h)
+                    ((grid[2 * s, 2 * t] - grid[s, 2 * t]) - (grid[2 * s, t] - grid[s, t])) / (s * t * h * h)
                     for s, t in itertools.product((-1, 1), repeat=2)
                 ]
-                noise = mpmath.mpf(10) ** (20 - digits) * np.max([np.abs(g) for g in grid.values()], axis=0) / (h * h)
-                if before:
-                    break
-                before = found
-                sides = [_hull(parts, small) for *parts, small in zip(*found, noise, strict=True)]
-                if all(low == high and (not low or abs(low) > 1e-20) for low, high in sides):
-                    return np.array(sides).reshape(-1, 2).T
-            sides = []
-            for first, last, small in zip(zip(*before, strict=True), zip(*found, strict=True), noise, strict=True):
-                least = max(small, mpmath.mpf(_NEARLY_ZERO))
-                if any(abs(now) > 100 * abs(then) + least for then, now in zip(first, last, strict=True)):
+                largest = np.max([np.abs(g) for g in grid.values()], axis=0)
+                noise = mpmath.mpf(10) ** (20 - digits) * largest / (h * h)
+                if not before:
+                    before, small = found, noise
+                    sides = [_hull(parts, own) for *parts, own in zip(*found, noise, strict=True)]
+                    if all(low == high and (not low or abs(low) > 1e-20) for low, high in sides):
+                        return np.array(sides).reshape(-1, 2).T
+        sides = []
+        with mpmath.workdps(digits):
+            for first, last, own, larger in zip(
+                zip(*before, strict=True), zip(*found, strict=True), noise, np.maximum(noise, small), strict=True
+            ):
+                if any(abs(now) > 100 * abs(then) + larger > larger for then, now in zip(first, last, strict=True)):
                     sides.append((math.nan, math.nan))
                     continue
                 settled = [
-                    mpmath.mpf(0) if abs(now) <= max(mpmath.mpf(10) ** -5 * abs(then), _NEARLY_ZERO) else now
+                    mpmath.mpf(0) if abs(now) <= mpmath.mpf(10) ** -5 * abs(then) else now
                     for then, now in zip(first, last, strict=True)
                 ]
-                sides.append(_hull(settled, small))
-            return np.array(sides).reshape(-1, 2).T
+                sides.append(_hull(settled, own))
+        return np.array(sides).reshape(-1, 2).T
 
-    def mixed_condition(self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers]) -> Numbers:
-        """Return the sum of abs(x dF/dx) of a second derivative along two inputs at 0."""
+    def mixed_condition(
+        self, bent: Sequence[Node], along: tuple[str, str], row: Mapping[str, Numbers], least: Numbers
+    ) -> Numbers:
+        """Return the sum of abs(x dF/dx) of a second derivative along two inputs at 0, which are ``least`` at least."""
         plain = inline(list(bent))
+        digits = self.digits(300 + _places(least), 2)
 
         def second(point: Mapping[str, Any]) -> Any:
-            t = mpmath.mpf(10) ** -60
+            t = self.step(-60)
             found: Any = 0
             for a, b in itertools.product((1, -1), repeat=2):
                 ends = {along[0]: _one(a * t), along[1]: _one(b * t)}
-                found = found + a * b * self.evaluate(plain, {**row, **point, **ends}, 300)
+                found = found + a * b * self.evaluate(plain, {**row, **point, **ends}, digits)
             return found / (4 * t * t)
 
-        with mpmath.workdps(300):
+        with mpmath.workdps(digits):
             return self._moving(second)
 
     def is_smooth(self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator) -> bool:
         """Tell whether formulas are smooth along a random line through the point, that some inputs move along."""
         plain = inline(list(roots))
         rows = {name: rng.normal(size=self.point[name].shape) for name in names}
+        digits = self.digits(160)
 
         def near(t: Any) -> Any:
             moved = {name: _moved(self.point[name], 0) + _moved(row, 0) * t for name, row in rows.items()}
-            return self.evaluate(plain, {name: _one(array) for name, array in moved.items()}, 160)
+            return self.evaluate(plain, {name: _one(array) for name, array in moved.items()}, digits)
 
-        with mpmath.workdps(160):
-            h = mpmath.mpf(10) ** -40
+        with mpmath.workdps(digits):
+            h = self.step(-40)
             f = {k: near(k * h) for k in (-2, -1, 0, 1, 2)}
             for back, behind, here, ahead, front in zip(*f.values(), strict=True):
                 if not all(map(mpmath.isfinite, (back, behind, here, ahead, front))):
@@ -251,12 +318,17 @@ class Exact:
                         return False
         return True
 
-    def condition(self, roots: Sequence[Node], along: str = "", row: Mapping[str, Any] | None = None) -> Numbers:
-        """Return the sum of abs(x dF/dx) over all inputs; F is the derivative by ``along`` at 0, if there is one."""
+    def condition(
+        self, roots: Sequence[Node], found: Numbers, along: str = "", row: Mapping[str, Any] | None = None
+    ) -> Numbers:
+        """Return the sum of abs(x dF/dx) over all inputs; F is the derivative by ``along`` at 0, if there is one.
+
+        ``found`` are the numbers of F, whose least needs most digits.
+        """
         plain = inline(list(roots))
-        digits = 200
+        digits = self.digits(200 + _places(found))
         with mpmath.workdps(digits):
-            t = mpmath.mpf(10) ** -60
+            t = self.step(-60)
 
             def number(more: Mapping[str, Any]) -> Any:
                 if not along:
@@ -349,6 +421,12 @@ def _hull(parts: Sequence[Any], noise: Any) -> tuple[float, float]:
     return float(min(parts)), float(max(parts))
 
 
+def _places(numbers: Numbers) -> int:
+    """Return how many zeros are between the point and the first digit of the least number."""
+    least = np.min(np.abs(numbers), where=(numbers != 0) & np.isfinite(numbers), initial=1.0)
+    return int(-math.log10(least))
+
+
 def _one(number: Any) -> Any:
     return np.asarray(number, dtype=object)
 
@@ -369,7 +447,7 @@ def as_doubles(array: Any) -> Numbers:
 def allowed(got: Numbers, wanted: Numbers, digits: float, condition: Callable[[], Numbers]) -> tuple[Numbers, bool]:
     """Return the error that each number may have, and whether the condition was needed for it."""
     with np.errstate(all="ignore"):
-        free = 10.0**-digits * np.abs(wanted) + _TINY
+        free = 10.0**-digits * np.abs(wanted) + TINY
         bad = (np.abs(got - wanted) > free) & ~(got == wanted)
         if not bad.any():
             return free, False
@@ -389,7 +467,7 @@ def correct_digits(got: Numbers, wanted: Numbers) -> float:
     with np.errstate(all="ignore"):
         error = np.abs(got - wanted)
         known = np.isfinite(wanted)
-        relative = np.where(error <= _TINY, 0.0, error / np.abs(wanted))
+        relative = np.where(error <= TINY, 0.0, error / np.abs(wanted))
         worst = float(np.max(np.where(np.isnan(relative), np.inf, relative), initial=0.0, where=known))
     return max(0.0, min(16.0, -math.log10(worst))) if worst > 0 else 16.0
 

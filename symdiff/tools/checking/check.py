@@ -34,7 +34,7 @@ from ...printing import text
 from ...runtime.calls.arguments import as_integers, sample_shape
 from ...runtime.calls.positions import ranges_of
 from ...simplify import inline, simplify
-from .certificate import EXPLAINED, Exact, Sides, allowed, correct_digits, find_loss, is_noise
+from .certificate import EXPLAINED, TINY, Exact, Sides, allowed, correct_digits, find_loss, is_noise
 from .custom_rules import compare_rules
 from .declared import conform
 from .differences import Numbers, Tally, extrapolate, nudged
@@ -250,7 +250,7 @@ class _Check:
             self._find(*verdict[:2], wrong=verdict.wrong)
         with suppress(NotDifferentiableError):  # which the comparison tells
             self._out_of_range(point)
-        self.exact = Exact(point, self.inputs, self.sizes)
+        self.exact = Exact(point, self.inputs, self.sizes, self.outputs)
         self._certify_value(point)
         if kinks and not self._is_smooth(point):
             for message in kinks:
@@ -372,7 +372,7 @@ class _Check:
             jacobian = ways.jacobian(point) if ways.size * rows[0].size <= JACOBIAN_ELEMENTS else None
             sides = self._sides(ways, rows, point)
             followed = sides is not None
-            loss = _Losses(self, ways, rows)
+            loss = _Losses(self, ways, rows, sides)
             for k, row in enumerate(rows):
                 if sides is not None:
                     pushed, side = ways.forward(point, row), sides[k]
@@ -471,19 +471,11 @@ class _Check:
             return None
         try:
             return [
-                self.exact.slopes(
-                    ways.moves, ways.along, {ways.toward: row.reshape(ways.wrt_shape)}, self._scale(point)
-                )
-                for row in rows
+                self.exact.slopes(ways.moves, ways.along, {ways.toward: row.reshape(ways.wrt_shape)}) for row in rows
             ]
         except UnsupportedError as error:
             self._uncertain(str(error))
             return None
-
-    def _scale(self, point: Mapping[str, Numbers]) -> float:
-        sizes = [np.abs(np.asarray(array, float)).ravel() for array in point.values()]
-        together = np.concatenate([np.ones(1), *sizes])
-        return float(np.min(together, where=(together > 0) & np.isfinite(together), initial=1.0))
 
     def _judge(
         self,
@@ -536,10 +528,11 @@ class _Check:
             noise = is_noise(got, wanted, lambda: list(map(self._flat_value, nudged(point, self.inputs))))
             self.noisy = self.noisy or bool(noise.any())
             got = np.where(noise, 0.0, got)
-            free, needed = allowed(got, wanted, self.digits, lambda: exact.condition(self.outputs))
+            condition = partial(exact.condition, self.outputs, wanted)
+            free, needed = allowed(got, wanted, self.digits, condition)
             tally = Tally("the value")
             tally.judge(got, wanted, free)
-            self._note(got, wanted, (lambda: exact.condition(self.outputs)) if needed else None)
+            self._note(got, wanted, condition if needed else None)
             if tally.wrong:
                 where = find_loss(simplify(inline(self.outputs), written=True), point, self.sizes)
                 told = f"; digits are lost in {where}" if where else ""
@@ -564,7 +557,7 @@ class _Check:
         try:
             rows = [one.reshape(ways.wrt_shape) for one in (u, v)]
             row = dict(zip(ways.turns, rows, strict=True))
-            low, high = exact.mixed(ways.bends, ways.paces, row, self._scale(exact.point))
+            low, high = exact.mixed(ways.bends, ways.paces, row)
             self.paired.add(w)
             if self.noisy and not low.any() and not high.any():
                 return math.nan, math.inf
@@ -574,13 +567,13 @@ class _Check:
             ends = np.array([weights * low, weights * high])
             least, most = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
             wanted = float(np.clip(got[0], least, most)) if math.isfinite(got[0]) else (least + most) / 2
-            error = 10.0**-self.digits * float(np.abs(ends).max(axis=0).sum())
+            error = 10.0**-self.digits * float(np.abs(ends).max(axis=0).sum()) + TINY
             if least != most:
                 told = f"one-sided second derivatives with respect to {_title(w)} differ"
                 self._find("second order", f"{told}; a number given is a convention")
                 return wanted, error
             if any(not abs(one - wanted) <= error for one in got):
-                condition = exact.mixed_condition(ways.bends, ways.paces, row)
+                condition = exact.mixed_condition(ways.bends, ways.paces, row, ends)
                 error = max(error, EXPLAINED * 2.0**-53 * float(np.abs(weights) @ condition))
             return wanted, error
         except UnsupportedError as error:
@@ -616,8 +609,8 @@ _CONDITION = f"the condition explains (an error of at most {EXPLAINED:.0f} round
 class _Losses:
     """Conditions of the derivatives with respect to one array, computed where they are asked for."""
 
-    def __init__(self, owner: _Check, ways: Ways, rows: list[Numbers]) -> None:
-        self.owner, self.ways, self.rows = owner, ways, rows
+    def __init__(self, owner: _Check, ways: Ways, rows: list[Numbers], sides: list[Sides] | None) -> None:
+        self.owner, self.ways, self.rows, self.sides = owner, ways, rows, sides or []
         self.known: dict[int, Numbers] = {}
         self.any_wrong = self.explained = False
 
@@ -628,7 +621,7 @@ class _Losses:
             assert exact is not None
             row = {self.ways.toward: self.rows[k].reshape(self.ways.wrt_shape)}
             try:
-                self.known[k] = exact.condition(self.ways.moves, self.ways.along, row)
+                self.known[k] = exact.condition(self.ways.moves, self.sides[k].right, self.ways.along, row)
             except UnsupportedError as error:
                 self.owner._uncertain(f"the condition needs {error}")
                 self.known[k] = np.full(self.ways.size, np.inf)

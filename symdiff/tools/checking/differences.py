@@ -112,7 +112,6 @@ class Tally:
         with np.errstate(all="ignore"):
             scale = np.maximum(np.abs(slope), np.abs(got))
             scale = np.where(np.isfinite(scale), scale, np.abs(slope))
-            scale = np.maximum(scale, 1e-3 * np.max(scale, initial=0.0, where=np.isfinite(scale)))
             settled = np.isfinite(slope) & (error <= 1e-3 * scale + 1e-12)
             gap = np.abs(got - slope)
             relative = np.where(np.isfinite(gap), gap / np.where(scale > 0, scale, 1.0), np.inf)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
@@ -538,13 +538,38 @@ def numbers_of(array: Any) -> Exact:
     return exact(array) if array.dtype.kind == "f" else np.asarray(array, dtype=object)
 
 
-def limit(f: Callable[[Any], Any], smooth: bool = False) -> Any:
+class Spread(NamedTuple):
+    """How far the numbers of a point are apart, 1 among them.
+
+    Parameters
+    ----------
+    least : float
+        The least of them, beside which a step is small.
+    decades : int
+        Digits between that and the largest one, which hold a step beside it.
+    """
+
+    least: float = 1.0
+    decades: int = 0
+
+
+def spread_of(arrays: Iterable[Any]) -> Spread:
+    """Return how far numbers are apart; 0 and what is not finite have no size."""
+    sizes = np.concatenate([np.ones(1), *(np.ravel(np.abs(np.asarray(a, float))) for a in arrays)])
+    sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
+    least, largest = float(sizes.min()), float(sizes.max())
+    return Spread(least, math.ceil(math.log10(largest) - math.log10(least)))
+
+
+def limit(f: Callable[[Any], Any], spread: Spread, smooth: bool = False) -> Any:
     """Return f(0) in many digits, or the number that f is close to on both sides of 0; nan where there is none.
 
     Parameters
     ----------
     f : callable
         Takes a number of mpmath, gives an array of such.
+    spread : Spread
+        Of the numbers that move.
     smooth : bool
         Whether f(0) itself counts only where f is close to it on both sides.
     """
@@ -559,15 +584,15 @@ def limit(f: Callable[[Any], Any], smooth: bool = False) -> Any:
         close = all(abs(x - middle) <= mpmath.mpf(10) ** -8 * (1 + abs(middle)) for x in near)
         return (here if mpmath.isfinite(here) else middle) if close else mpmath.nan
 
-    with mpmath.workdps(CHECKED):
-        steps = (mpmath.mpf(0), -1000 * BESIDE, 1000 * BESIDE, -BESIDE, BESIDE)
+    with mpmath.workdps(CHECKED + spread.decades):
+        beside = BESIDE * mpmath.mpf(spread.least)
+        steps = (mpmath.mpf(0), -1000 * beside, 1000 * beside, -beside, beside)
         found = [np.asarray(f(t), dtype=object) for t in steps]
         return np.asarray(np.frompyfunc(choose, len(steps), 1)(*found), dtype=object)
 
 
-def slope(f: Callable[[Any], Any]) -> Any:
+def slope(f: Callable[[Any], Any], spread: Spread) -> Any:
     """Return the derivative of f at 0 by central differences in many digits; nan where f is not smooth."""
-    with mpmath.workdps(CHECKED):
-        return limit(
-            lambda t: (np.asarray(f(t + CHECK_STEP)) - np.asarray(f(t - CHECK_STEP))) / (2 * CHECK_STEP), smooth=True
-        )
+    with mpmath.workdps(CHECKED + spread.decades):
+        h = CHECK_STEP * mpmath.mpf(spread.least)
+        return limit(lambda t: (np.asarray(f(t + h)) - np.asarray(f(t - h))) / (2 * h), spread, smooth=True)

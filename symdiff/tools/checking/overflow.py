@@ -83,7 +83,9 @@ def _multiprecision() -> Any:
 
 def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
     digits = _multiprecision()
-    return digits.limit(lambda t: digits.exact_values([plain], _moved(point, t), sizes)[0])
+    spread = digits.spread_of(point.values())
+    many = digits.CHECKED + spread.decades
+    return digits.limit(lambda t: digits.exact_values([plain], _moved(point, t), sizes, many)[0], spread)
 
 
 def _moved(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
@@ -96,6 +98,8 @@ def _moved(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
 def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
     digits = _multiprecision()
     array = np.asarray(point[str(w.name)], dtype=float)
+    spread = digits.spread_of(point.values())
+    many = digits.CHECKED + spread.decades
     columns = []
     for place in np.ndindex(*array.shape):
         direction = np.zeros(array.shape)
@@ -106,9 +110,9 @@ def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> 
             moved = array.astype(object)
             for own in map(tuple, np.argwhere(direction)):
                 moved[own] = t * float(direction[own]) + float(array[own])
-            return digits.exact_values([plain], {**point, str(w.name): moved}, sizes)[0]
+            return digits.exact_values([plain], {**point, str(w.name): moved}, sizes, many)[0]
 
-        columns.append(digits.slope(along))
+        columns.append(digits.slope(along, spread))
     stacked = np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)
     return stacked.reshape((*stacked.shape[:-1], *array.shape))
 
