@@ -25,6 +25,7 @@ from symdiff.tools.checking.differences import Tally
         ("x**2 - 2", {"x": 1.4142135623730951}),  # few digits, which the condition explains
         ("exp(-x)", {"x": 800.0}),  # below the smallest double
         ("sort(x)**2", {"x": [1.0, 3.0, 2.0]}),
+        ("log(1 + exp(log(1 + exp(x / x))))", {"x": 1.4142135623730951}),  # 0, of which steps leave rounding
         ("where(x > 0, x, 2 * x)", {"x": 0.0}),
     ],
 )
@@ -67,6 +68,27 @@ def test_second_derivatives_that_differ_are_told(formula: str) -> None:
     report = sd.check(formula, at={"x": 0.0})
     assert (report.verdict, report.order) == ("ok to first order", 1), report
     assert sd.check(formula, at={"x": 0.5}).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        *("abs({0}) * abs({1})", "abs({0} * {1})", "norm([{0}, {1}]) * {0}", "hypot({0}, {1}) * {0}", "abs({0}) * {1}"),
+        *("maximum({0}, {1}) * {0}", "abs({0}) * abs({1}) + abs({0})", "minimum({0} * {1}, 0)"),
+    ],
+)
+def test_kinks_that_meet_are_of_first_order(formula: str) -> None:
+    for names, at, shapes in (("x[0] x[1]", {"x": np.zeros(2)}, {"x": 2}), ("x y", {"x": 0.0, "y": 0.0}, {})):
+        report = sd.check(formula.format(*names.split()), at=at, shapes=shapes)
+        assert report.verdict == "ok to first order", report
+        assert any(finding.kind == "kink" for finding in report.findings)
+
+
+@pytest.mark.parametrize(
+    "formula", ["abs(x) * abs(sin(x)) + y", "sum(sort([x, y])**2)", "abs(x + y) * abs(2 * x + 2 * y)"]
+)
+def test_kinks_that_undo_each_other_are_smooth(formula: str) -> None:
+    assert sd.check(formula, at={"x": 0.0, "y": 0.0}).verdict == "ok"
 
 
 @pytest.mark.parametrize(("formula", "side"), [("sqrt(x)", "right (+inf)"), ("abs(x)**0.5", "left (-inf)")])

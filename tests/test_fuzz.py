@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from fuzz import layouts, sizes, values
+from fuzz import certificates, layouts, sizes, values
 from fuzz.__main__ import main
 from fuzz.case import Case, Kind, case_of, shorter
 from fuzz.kinds import KINDS
@@ -47,6 +47,11 @@ def test_a_short_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             if wrong:
                 found[number] = (wrong, case)
     assert not found
+
+
+def test_a_refused_complex_power_is_no_finding() -> None:
+    point = {"x": 1.0, "y": 1.0}
+    assert certificates.run((("add", ("power", ("negative", ("1",))), ("x",)), point)) == ""
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -295,28 +295,44 @@ class Exact:
         with mpmath.workdps(digits):
             return self._moving(second)
 
-    def is_smooth(self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator) -> bool:
-        """Tell whether formulas are smooth along a random line through the point, that some inputs move along."""
+    def smoothness(
+        self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator
+    ) -> tuple[bool, bool]:
+        """Tell whether formulas have one first and one second derivative at the point, by the inputs given.
+
+        They are looked at along two random lines, their sum and their difference: slopes of what is smooth add up, and
+        curves keep the parallelogram law, which those of ``abs(x) * abs(y)`` do not, though each line is smooth.
+        """
         plain = inline(list(roots))
-        rows = {name: rng.normal(size=self.point[name].shape) for name in names}
         digits = self.digits(160)
-
-        def near(t: Any) -> Any:
-            moved = {name: _moved(self.point[name], 0) + _moved(row, 0) * t for name, row in rows.items()}
-            return self.evaluate(plain, {name: _one(array) for name, array in moved.items()}, digits)
-
+        one, other = ({name: _moved(rng.normal(size=self.point[name].shape), 0) for name in names} for _ in range(2))
         with mpmath.workdps(digits):
             h = self.step(-40)
-            f = {k: near(k * h) for k in (-2, -1, 0, 1, 2)}
-            for back, behind, here, ahead, front in zip(*f.values(), strict=True):
-                if not all(map(mpmath.isfinite, (back, behind, here, ahead, front))):
-                    return False
-                slopes = (here - behind) / h, (ahead - here) / h
-                curves = (here - 2 * behind + back) / h**2, (front - 2 * ahead + here) / h**2
-                for one, other in (slopes, curves):
-                    if abs(one - other) > mpmath.mpf(10) ** -15 * (1 + abs(one) + abs(other)):
-                        return False
-        return True
+            here = self.evaluate(plain, {}, digits)
+
+            def along(share: int, more: int) -> tuple[Any, Any, bool, bool]:
+                """Return slope and curve along a line, and whether both sides have one."""
+                f = {
+                    k: self.evaluate(
+                        plain,
+                        {
+                            name: _one(_moved(self.point[name], 0) + k * h * (share * one[name] + more * other[name]))
+                            for name in names
+                        },
+                        digits,
+                    )
+                    for k in (-2, -1, 1, 2)
+                }
+                slopes = (here - f[-1]) / h, (f[1] - here) / h
+                curves = (here - 2 * f[-1] + f[-2]) / h**2, (f[2] - 2 * f[1] + here) / h**2
+                return slopes[1], curves[1], _are_near(*slopes), _are_near(*curves)
+
+            (s, c, *_), (t, d, *_), (plus, plus_curve, *_), (minus, minus_curve, *_) = lines = [
+                along(*shares) for shares in ((1, 0), (0, 1), (1, 1), (1, -1))
+            ]
+            straight = all(line[2] for line in lines) and _are_near(s + t, plus) and _are_near(s - t, minus)
+            bent = all(line[3] for line in lines) and _are_near(plus_curve + minus_curve, 2 * c + 2 * d)
+            return straight, bent
 
     def condition(
         self, roots: Sequence[Node], found: Numbers, along: str = "", row: Mapping[str, Any] | None = None
@@ -419,6 +435,13 @@ def _hull(parts: Sequence[Any], noise: Any) -> tuple[float, float]:
         middle = sum(parts) / len(parts)
         return (0.0 if abs(middle) <= noise else float(middle),) * 2
     return float(min(parts)), float(max(parts))
+
+
+def _are_near(one: Any, other: Any) -> bool:
+    """Tell whether numbers are the same up to what steps change; what is not finite is near to nothing."""
+    return all(
+        abs(a - b) <= mpmath.mpf(10) ** -15 * (1 + abs(a) + abs(b)) for a, b in zip(one, other, strict=True)
+    )
 
 
 def _places(numbers: Numbers) -> int:

@@ -179,6 +179,7 @@ class _Check:
         self.exact: Exact | None = None
         self.kinks: list[str] = []
         self.undefined = False
+        self.bent: bool | None = True
         self.judged = 0
         self.noisy = False
         self.paired: set[Node] = set()
@@ -252,9 +253,9 @@ class _Check:
             self._out_of_range(point)
         self.exact = Exact(point, self.inputs, self.sizes, self.outputs)
         self._certify_value(point)
-        if kinks and not self._is_smooth(point):
-            for message in kinks:
-                self._find("kink", message)
+        straight, self.bent = self._smoothness(point) if kinks else (True, True)
+        for message in kinks if not (straight and self.bent) else ():
+            self._find("kink", message)
         for w in self.wrt:
             try:
                 followed = self._compare([w], point, at_kink=bool(kinks))
@@ -262,6 +263,8 @@ class _Check:
                     self._compare([w], self._beside(point), at_kink=False)
             except NotDifferentiableError as error:
                 self._find("derivative", str(error), wrong=True)
+        if self.bent is False and not any(finding.kind == "second order" for finding in self.findings):
+            self._find_convention("the inputs together")  # each of which may be smooth alone
         for line in rewrites:
             self._find("rewrite", line)
         return Report(tuple(self.findings), point, self.compared, self.worst, tuple(self.comparisons.values()))
@@ -448,16 +451,21 @@ class _Check:
 
     # ---------------------------------------------------------------- derivatives against many digits
 
-    def _is_smooth(self, point: Mapping[str, Numbers]) -> bool:
-        """Tell whether the formula is smooth at a point where one of its operations is not."""
+    def _smoothness(self, point: Mapping[str, Numbers]) -> tuple[bool | None, bool | None]:
+        """Tell whether there are a first and a second derivative where an operation has none, None if not known."""
         assert self.exact is not None
         names = sorted({str(w.name) for w in self.wrt if w.is_input} & point.keys())
         if len(names) < len(self.wrt) or any(node.is_barrier for node in postorder(self.outputs)):
-            return False
+            return None, None
         try:
-            return all(self.exact.is_smooth(self.outputs, names, np.random.default_rng(k)) for k in range(3))
+            found = [self.exact.smoothness(self.outputs, names, np.random.default_rng(k)) for k in range(3)]
+            return all(straight for straight, _ in found), all(bent for _, bent in found)
         except UnsupportedError:
-            return False
+            return None, None
+
+    def _find_convention(self, title: str) -> None:
+        told = f"one-sided second derivatives with respect to {title} differ"
+        self._find("second order", f"{told}; a number given is a convention")
 
     def _uncertain(self, why: str) -> None:
         self._find("not certified", f"{why}; differences tell of nothing wrong beyond what is listed")
@@ -569,9 +577,9 @@ class _Check:
             wanted = float(np.clip(got[0], least, most)) if math.isfinite(got[0]) else (least + most) / 2
             error = 10.0**-self.digits * float(np.abs(ends).max(axis=0).sum()) + TINY
             if least != most:
-                told = f"one-sided second derivatives with respect to {_title(w)} differ"
-                self._find("second order", f"{told}; a number given is a convention")
-                return wanted, error
+                self._find_convention(_title(w))
+            if least != most or self.bent is False:  # kinks that meet have more sides than two directions see
+                return math.nan, math.inf
             if any(not abs(one - wanted) <= error for one in got):
                 condition = exact.mixed_condition(ways.bends, ways.paces, row, ends)
                 error = max(error, EXPLAINED * 2.0**-53 * float(np.abs(weights) @ condition))
