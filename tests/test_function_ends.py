@@ -188,7 +188,8 @@ def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
     order = 1.0 if name in ORDERED else None
     f = formula(name, order, args)
     for i in [i for i in active(name) if is_offered(name, i, 2)]:
-        by = sd.gradient(sd.gradient(f * f * f, args[i]), args[i])
+        power = f * f if name == "cbrt" else f * f * f  # the third power of a third root is its argument
+        by = sd.gradient(sd.gradient(power, args[i]), args[i])
         values = {f"x{k}": math.nan for k in range(len(args))}
         assert all(math.isnan(v) for v in everywhere(by, **values))
 

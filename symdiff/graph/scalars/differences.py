@@ -16,6 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import Node, as_node, constant, elementwise
+from ..dump import record_text
 from .functions import Interval, compare, where
 from .making import ANY, NONE, POSITIVE, UNIT, order_of, row
 from .series import DERIVATIVES, scalar
@@ -56,6 +57,9 @@ class Difference(NamedTuple):
     derivative: Derivative
     scale: Callable[[Node], Node]
     domain: Interval
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
     @property
     def name(self) -> str:

@@ -10,10 +10,10 @@ import math
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from ...graph import Node, constant, number
+from ...graph import Node, constant, elementwise, number
 from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, factors_of, fraction_of, scaled, terms_of
 from ...graph.scalars.functions import FUNCTIONS
-from ..rewriter import make, rule, spread
+from ..rewriter import make, rule, settle, spread
 from .parts import FACTORS, TERMS, total_of
 
 #: An exponent as numbers times terms; the number alone is that of None.
@@ -41,7 +41,7 @@ def _powers_of_same_base(node: Node) -> Node | None:
     result = node
     while (left := _without_a_base(result)) is not None and left is not result:
         result = left
-    return None if result is node else spread(result, node.shape)
+    return None if result is node else spread(settle(result), node.shape)
 
 
 def _without_a_base(node: Node) -> Node | None:
@@ -63,8 +63,8 @@ def _without_a_base(node: Node) -> Node | None:
             rest = None if stays else _difference(over, under)
             if rest is not None:
                 higher, lower = _written(base, rest)
-                node = _put(node, over, higher if over.multiplies else make("divide", _ONE, higher))
-                node = _put(node, under, make("divide", _ONE, lower) if under.multiplies else lower)
+                node = _put(node, over, higher if over.multiplies else _applied("divide", [_ONE, higher]))
+                node = _put(node, under, _applied("divide", [_ONE, lower]) if under.multiplies else lower)
                 return _put(node, under, _ONE) if under.twice else node
     return None
 
@@ -94,6 +94,7 @@ def _put(node: Node, factor: _Factor, new: Node) -> Node:
 
 
 def _changed(node: Node, part: Node, new: Node, above: bool) -> Node:
+    # nothing is simplified on the way: what is to be put in place next would no longer be found
     if node is part and above:
         return new
     if node.op not in PRODUCTS:
@@ -101,8 +102,16 @@ def _changed(node: Node, part: Node, new: Node, above: bool) -> Node:
     for place, arg in [*enumerate(node.args)][::-1]:
         changed = _changed(arg, part, new, above is not (node.is_division and place == 1))
         if changed is not arg:
-            return make(node.op, *(changed if k == place else other for k, other in enumerate(node.args)))
+            others = [changed if k == place else other for k, other in enumerate(node.args)]
+            return _applied(node.op, others)
     return node
+
+
+def _applied(op: str, args: list[Node]) -> Node:
+    """Apply an operation of products, without a factor or a divisor that is 1."""
+    if op != "negative" and args[1] is _ONE:
+        return args[0]
+    return args[1] if op == "multiply" and args[0] is _ONE else elementwise(op, tuple(args))
 
 
 def _as_power(part: Node) -> tuple[Node, _Exponent]:
