@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symdiff as sd
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.simplify import simplify
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,19 @@ import symdiff as sd
 )
 def test_derivatives_show_no_base_above_and_below(text: str, shown: str) -> None:
     assert str(sd.gradient(text, "x")) == shown
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=2, max_size=9))
+def test_products_of_repeated_factors_keep_their_value(factors: list[tuple[int, bool]]) -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    bases = (x, np.exp(x), np.exp(2 * y), sd.gamma(y), x + y)
+    above, below = sd.asarray(1.0), sd.asarray(1.0)
+    for place, is_above in factors:
+        above, below = (above * bases[place], below) if is_above else (above, bases[place] * below)
+    node = (above / below).node
+    (new,) = simplify([node])
+    at = {"x": np.array(1.7), "y": np.array(2.3)}
+    np.testing.assert_allclose(evaluate([new], at)[0], evaluate([node], at)[0], rtol=1e-12)
 
 
 def test_logarithms_of_powers_divide_once() -> None:
