@@ -101,6 +101,8 @@ _COMMUTING = frozenset(
     ("maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "hypot", "logaddexp")
 )
 ONE = Value(1.0)
+#: Most numbers in front of a product that are looked through: a chain of names and numbers may be long.
+_NUMBERS = 8
 
 
 # ---------------------------------------------------------------------------- reading
@@ -234,7 +236,7 @@ def _is_value(node: Node, value: float | bool) -> bool:
 
 def _match_product(pattern: Times, node: Node, known: Meaning) -> Iterator[Meaning]:
     factors = pattern.factors
-    number, rest = without_numbers(peel(node))
+    number, rest = without_numbers(peel(node), _NUMBERS)
     if len(factors) == 1 and factors[0][1] == 1.0:
         inside = factors[0][0]
         if number == pattern.number:

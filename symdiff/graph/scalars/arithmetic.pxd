@@ -19,4 +19,4 @@ cpdef Unique peel(Unique node)
 cpdef tuple scaled(Unique node)
 
 @cython.locals(scale=double)
-cpdef tuple without_numbers(Unique part)
+cpdef tuple without_numbers(Unique part, int most=*)

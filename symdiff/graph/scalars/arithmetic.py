@@ -277,10 +277,11 @@ def scaled(node: Node) -> tuple[float, Node]:
     return 1.0, node
 
 
-def without_numbers(part: Node) -> tuple[float, Node]:
-    """Return (c, x) with part = c x, through products, quotients, signs and names; c is not 0."""
+def without_numbers(part: Node, most: int = -1) -> tuple[float, Node]:
+    """Return (c, x) with part = c x, through products, quotients, signs and names, so many at most; c is not 0."""
     scale = 1.0
-    while part.op in PRODUCTS:
+    while part.op in PRODUCTS and most:
+        most -= 1
         value = -1.0 if part.is_negation else scalar_constant(part.args[part.is_division])
         if value is None or value == 0:
             break
