@@ -33,8 +33,9 @@ def test_derivatives_show_no_base_above_and_below(text: str, shown: str) -> None
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=2, max_size=9))
 def test_products_of_repeated_factors_keep_their_value(factors: list[tuple[int, bool]]) -> None:
     x, y = sd.scalar("x"), sd.scalar("y")
-    bases = (x, np.exp(x), np.exp(2 * y), sd.gamma(y), x + y)
-    above, below = sd.asarray(1.0), sd.asarray(1.0)
+    bases: Any = (x, np.exp(x), np.exp(2 * y), sd.gamma(y), x + y)
+    above: Any = sd.asarray(1.0)
+    below: Any = sd.asarray(1.0)
     for place, is_above in factors:
         above, below = (above * bases[place], below) if is_above else (above, bases[place] * below)
     node = (above / below).node
