@@ -54,6 +54,7 @@ from symdiff.graph.primitives import Body, Spectral
 from symdiff.graph.reference import interpret, numeric
 from symdiff.graph.reference.interpret import bind_sizes, evaluate
 from symdiff.graph.reference.many_digits import SCALARS
+from symdiff.graph.scalars.differences import DIFFERENCES
 from symdiff.graph.scalars.functions import FUNCTIONS, apply, compare, where
 from symdiff.graph.scalars.remainders import REMAINDERS
 from symdiff.graph.sizes import named
@@ -117,7 +118,8 @@ REFERENCE = {
 
 
 #: Families of functions whose order is known beforehand.
-ORDERED = {*(each.name for each in REMAINDERS), "dawsn_derivative", "power_remainder", "voigt_real", "voigt_imag"}
+ORDERED = {each.name for each in (*REMAINDERS, *DIFFERENCES)}
+ORDERED |= {"dawsn_derivative", "power_remainder", "voigt_real", "voigt_imag"}
 
 
 def reference(name: str) -> Any:

@@ -34,7 +34,7 @@ PARTS |= {"kind.h", "moves.h", "eliminate.h", "cholesky.h", "batch.h", "begin_av
 
 
 #: Texts that generated code has without any #include: what stands before them.
-BEFORE = {"incomplete.h": ("special.h",), "tails.h": ("special.h", "incomplete.h")}
+BEFORE = {"incomplete.h": ("special.h",), "tails.h": ("special.h", "error.h", "incomplete.h")}
 
 
 HEADERS = [path for path in sorted(KERNELS.glob("*/*.h")) if path.name not in PARTS]

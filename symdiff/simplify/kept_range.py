@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -49,6 +48,8 @@ PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
 @cache
 def _row(place: int) -> Sizes:
     """Return sizes at all points, in any direction. NumPy's random numbers would take 10 ms to load."""
+    from random import Random  # not needed by an import
+
     rng = Random(place)  # noqa: S311 -- no secret
     return np.array([rng.gauss(0.0, 200.0) for _ in range(_POINTS + _EXPONENTS)])
 
