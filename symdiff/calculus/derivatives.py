@@ -19,7 +19,7 @@ from ..graph.sizes import Shape, Size, check_elements, show
 from ..ground.budget import current, uncounted
 from ..ground.gc_pause import paused
 from ..ground.tracing import record
-from ..simplify import as_polynomial, by_inverses, simplify
+from ..simplify import by_inverses, simplify
 from .cost import cost
 from .modes import pullback, pushforward
 from .recursive import determinant, exponential, pseudo_inverse, recurrence
@@ -194,6 +194,8 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
             whole += postorder([term for _, term in terms])
     (result,) = trail.finish(cut, [cut.node])
     if result.shape == ():
+        from ..simplify.powers import as_polynomial  # not needed by most programs
+
         collected = as_polynomial(cut.node, {node for node in whole if node.is_additive})
         if collected is not None:
             (shorter,) = trail.finish(cut, [collected])

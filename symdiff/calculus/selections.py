@@ -45,7 +45,6 @@ from ..graph.scalars.arithmetic import APART, peel, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, scalar_constant, where
 from ..graph.sizes import product
 from ..simplify.cancelling.kinks import paired_signs, zero_of
-from ..simplify.cancelling.multiples import has_multiples
 from ..simplify.cancelling.ties import tie_of
 from .modes import pushforward
 
@@ -295,6 +294,8 @@ def _kinks_that_meet(results: Sequence[Node], among: bool = False) -> bool:
             if k == len(inputs):
                 inputs.append(frozenset(inputs_of([of])))
                 if among and (part.op == "sign" or part.is_choice):
+                    from ..simplify.cancelling.multiples import has_multiples  # not needed by most programs
+
                     multiples |= has_multiples(part.args[0] if part.op == "sign" else _difference(part)[1]) << k
             own = 1 << k
         if part.op == "arrange":

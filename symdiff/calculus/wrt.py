@@ -23,7 +23,6 @@ from ..simplify import (
     join_cosines,
     lengths_of_one,
     named_signs,
-    opened_shares,
     paired_signs,
     prepare,
     simplify,
@@ -180,6 +179,8 @@ class Cut:
         cut, *by = substitute([node, *group], stand_in) if stand_in else [node, *group]
         cut, self.names = without_names(cut)
         if opened:
+            from ..simplify.cancelling.opposites import opened_shares  # not needed by an import
+
             cut = opened_shares(cut, by)
         cut = without_sides(cut)
         for view in views:

@@ -35,13 +35,11 @@ from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
 from .cancelling import deviations, differences, fractions, quotients, ratios, same_bases, shares, weighted
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
-from .cancelling.opposites import opened_shares
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
 from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
-from .powers import as_polynomial
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
 from .stability import identities, like_functions, nested_powers, removable, roots, weights
 from .stability.lengths import join_cosines
@@ -63,7 +61,6 @@ __all__ = [
     "RULES",
     "SOURCES",
     "Rule",
-    "as_polynomial",
     "by_inverses",
     "finish",
     "inline",
@@ -71,7 +68,6 @@ __all__ = [
     "join_cosines",
     "lengths_of_one",
     "named_signs",
-    "opened_shares",
     "paired_signs",
     "prepare",
     "simplify",

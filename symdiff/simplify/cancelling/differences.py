@@ -12,7 +12,7 @@ from ...graph.scalars.arithmetic import SUMS, factors_of, peel, terms_of, withou
 from ...graph.scalars.differences import BY_FUNCTION
 from ..rewriter import rule, spread
 from ..stability.products import as_monomial, powers_multiplied
-from .monomials import PowerProduct, like, monomial, times, written
+from .monomials import PowerProduct, like, monomial, terms_in, times, written
 
 #: Most factors of a product, and terms of a distance, that are looked at.
 _FACTORS, _TERMS = 12, 6
@@ -78,10 +78,12 @@ def _multiple(found: _Difference, below: Node) -> PowerProduct | None:
     """Return k with x - y = k d, for a divisor d."""
     sides = [(side * sign, term) for side, whole in ((1.0, found.x), (-1.0, found.y))
              for sign, term in terms_of(whole, _TERMS, look=peel).parts]  # fmt: skip
-    distance = like([part for sign, term in sides if (part := monomial(sign, term)) is not None])
-    divisor = [part for sign, term in terms_of(below, _TERMS, look=peel).parts
-               if (part := monomial(sign, term)) is not None]  # fmt: skip
-    if len(distance) != len(divisor) or not divisor:
+    known = [monomial(sign, term) for sign, term in sides]
+    divisor = terms_in(below)
+    if divisor is None or None in known:  # a term that is left out would be taken for 0
+        return None
+    distance = like([part for part in known if part is not None])
+    if len(distance) != len(divisor):
         return None
     inverse = PowerProduct(1.0 / divisor[0].number, {base: -n for base, n in divisor[0].powers.items()})
     for term in distance:

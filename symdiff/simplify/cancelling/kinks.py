@@ -37,7 +37,6 @@ from ...graph.traversal import dependents
 from ..facts import has_sign_of_argument
 from ..rewriter import spread
 from ..stability.lengths import joined_operands, squares_of
-from .multiples import multiples_of_first
 from .ties import Tie, by_ties, on_a_side, tie_of, ties_in
 
 __all__ = ["lengths_of_one", "named_signs", "paired_signs", "smooth_directions", "vanishes_with", "zero_of"]
@@ -311,6 +310,8 @@ def lengths_of_one(node: Node) -> Node:
         if part.op != "norm" or part.shape or part.args[0].ndim != 1 or part.args[0].shape[0] not in _FEW:
             continue
         (x,) = part.args
+        from .multiples import multiples_of_first  # not needed by most programs
+
         multiples = multiples_of_first(x)
         if multiples is not None:
             first = elementwise("abs", (reshape(slicing(x, ((0, 1, 1),)), ()),))

@@ -7,13 +7,13 @@ from itertools import permutations
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import factors_of, peel, terms_of, without_numbers
-from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.arithmetic import factors_of, peel
 from ..rewriter import rule, spread
+from .exponents import added, linear
 from .products import as_monomial, powers_multiplied
 
-#: Most factors of a product, and terms of an argument, that are looked at.
-_FACTORS, _TERMS = 12, 6
+#: Most factors of a product that are looked at.
+_FACTORS = 12
 #: Quotients of two functions that overflow, or vanish, together.
 _RATIOS = {("i1", "i0"): "i_ratio", ("k1", "k0"): "k_ratio"}
 _LIKE = frozenset(("gamma", *(name for pair in _RATIOS for name in pair)))
@@ -47,18 +47,7 @@ def _ratio(a: Node, b: Node) -> Node | None:
         return elementwise(_RATIOS[a.op, b.op], (x,))
     if a.op != b.op or a.op != "gamma" or x.shape != y.shape:
         return None
-    rest = {term: c for term, c in _difference(x, y).items() if c}
+    rest = added(linear(x), linear(y), -1.0)
     if rest.keys() - {None}:
         return None
     return elementwise("poch", (y, constant(rest.get(None, 0.0))))
-
-
-def _difference(x: Node, y: Node) -> dict[Node | None, float]:
-    """Return x - y as numbers times terms; the number alone is that of None."""
-    total: dict[Node | None, float] = {None: 0.0}
-    for side, whole in ((1.0, x), (-1.0, y)):
-        for sign, term in terms_of(whole, _TERMS, look=peel).parts:
-            own = scalar_constant(term)
-            c, part = (own, None) if own is not None else without_numbers(term)
-            total[part] = total.get(part, 0.0) + side * sign * c
-    return total

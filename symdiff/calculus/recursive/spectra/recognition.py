@@ -32,7 +32,6 @@ from ....graph.contractions import parameter, point
 from ....graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
 from ....graph.sizes import Dim
 from ....simplify.matrices.isotropic import EQUAL
-from .divided_differences import is_known
 
 #: What nodes are as formulas of one eigenvalue, and what makes a parameter of a node.
 Forms: TypeAlias = dict[Node, Node | None]
@@ -63,6 +62,8 @@ def as_function(c: Node, x: Node, leaves: Iterable[Node] = ()) -> OfEigenvalues 
     formula = forms[c]
     if formula is None:
         return None
+    from .divided_differences import is_known  # not needed by most programs
+
     if not is_known(formula):
         return None
     used = postorder([formula])

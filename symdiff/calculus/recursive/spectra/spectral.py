@@ -46,7 +46,6 @@ from ....simplify.matrices.isotropic import EQUAL
 from ...linear import PULLS, WHOLES, Law
 from ...modes import pullback, pushforward
 from ...rules import DIFFERENTIALS, LAWS, matmul
-from .divided_differences import divided
 from .isotropic import differential, gathered, isotropic_function, pulled, zeros_of
 from .recognition import as_function, factored
 
@@ -91,6 +90,8 @@ def differential_of(node: Node, directions: Sequence[Node]) -> Node:
     """
     if node.op != "spectral":
         raise UnsupportedError("a differential of a power, an inverse or a constant; write it as a product")
+    from .divided_differences import divided  # not needed by most programs
+
     payload = node.payload._replace(weights=divided(node.payload.function, len(directions)))
     return spectral(payload, (*node.args, *directions))
 
@@ -139,6 +140,8 @@ def _parts(node: Node) -> tuple[Node, list[Node], list[Node]]:
 
 
 def _spectral(node: Node, tangents: Sequence[Node | None]) -> Node:
+    from .divided_differences import divided  # not needed by most programs
+
     a, parameters, directions = _parts(node)
     count, order = len(parameters), len(directions)
     name, function, _, _ = node.payload
