@@ -154,8 +154,8 @@ def run(case: CertificateCase) -> str:
                 continue
             if size > 1 / mpmath.sqrt(STEP) or (not np.isfinite(number) and low != high):
                 continue  # an infinite slope
-            error = 0 if low <= number <= high else min(abs(number - low), abs(number - high))
-            if not error <= WRONG * size + 200 * doubt[key]:
+            off = 0 if low <= number <= high else min(abs(number - low), abs(number - high))
+            if not off <= WRONG * size + 200 * doubt[key]:
                 right = mpmath.nstr(low, 17)
                 return f"{report.verdict}, but {key} is {number!r} where {right} is right, of {text} at {point}"
     return ""
