@@ -156,7 +156,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(main, ["demo"])
     assert result.exit_code == 0, result.output
     output = result.output
-    assert "rewritten for accuracy: log(sum(exp(x))) → logsumexp(x)" in output
+    assert "rewritten for accuracy: log(sum(exp(W @ x))) → logsumexp(W @ x)" in output
     assert "softmax(W x) - y" in output
     rows = [line.split() for line in output.splitlines() if re.fullmatch(r" +\d+( +[-+.e0-9]+){4}", line)]
     losses = [float(row[2]) for row in rows]

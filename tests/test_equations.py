@@ -156,13 +156,13 @@ def test_it_does_not_fire_on_its_right_side(equation: Identity) -> None:
 def test_a_sum_is_found_in_a_longer_one_and_as_a_multiple() -> None:
     text = "y + 3 - 3 * sigmoid(x) + z"
     kernel = sd.compile(text)
-    assert "1 - sigmoid(x) → sigmoid(-x)" in kernel.rewrites
+    assert kernel.rewrites == ("y + 3 - 3 * sigmoid(x) → 3 * sigmoid(-x) + y",)
     assert kernel(x=1.0, y=2.0, z=3.0) == pytest.approx(5.0 + 3.0 / (1.0 + np.exp(1.0)), rel=1e-15)
 
 
 def test_letters_are_the_same_node_at_all_places() -> None:
-    assert "softplus(x) - softplus(-x) → x" not in sd.compile("softplus(x) - softplus(-y)").rewrites
-    assert "softplus(x) - softplus(-x) → x" in sd.compile("softplus(2*x) - softplus(-2*x)").rewrites
+    assert not sd.compile("softplus(x) - softplus(-y)").rewrites
+    assert any(line.endswith("→ 2 * x") for line in sd.compile("softplus(2*x) - softplus(-2*x)").rewrites)
 
 
 def test_a_formula_without_a_value_keeps_none() -> None:

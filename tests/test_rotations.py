@@ -230,8 +230,9 @@ def test_no_length_and_no_direction_is_left(left: int, name: str, form: Callable
 
 def test_joined_cosine_is_told() -> None:
     kernel = sd.compile(parts(SPELLINGS["cross"], "sqrt")[:2], [w, g], backend="interpreter")
-    assert any(line.startswith("cos(norm(x)) beside") for line in kernel.rewrites)
-    assert not any("beside" in line for line in sd.compile(np.cos(sd.norm(w)), [w], backend="interpreter").rewrites)
+    assert any(line.startswith("cos(norm(w)) → ") for line in kernel.rewrites)
+    alone = sd.compile(np.cos(sd.norm(w)), [w], backend="interpreter")
+    assert not any("cos(norm(w)) →" in line for line in alone.rewrites)
 
 
 def test_even_functions_of_a_length_have_no_kink() -> None:

@@ -34,7 +34,7 @@ def softplus(x: float) -> float:
 #: Formula text in x; how what is told of begins; value and derivative, written so that they do not overflow.
 STABLE: list[tuple[str, str, Callable[[float], float], Callable[[float], float]]] = [
     ("log(1 + exp(x))", "log(1 + exp(x))", softplus, logistic),
-    ("log(exp(x) + 1)", "log(1 + exp(x))", softplus, logistic),
+    ("log(exp(x) + 1)", "log(exp(x) + 1) → softplus(x)", softplus, logistic),
     ("log1p(exp(x))", "log1p(exp(x))", softplus, logistic),
     ("log(sigmoid(x))", "log(sigmoid(x))", lambda x: -softplus(-x), lambda x: logistic(-x)),
     ("1 - sigmoid(x)", "1 - sigmoid(x)", lambda x: logistic(-x), lambda x: -logistic(x) * logistic(-x)),
@@ -56,7 +56,7 @@ STABLE: list[tuple[str, str, Callable[[float], float], Callable[[float], float]]
     ("log(exp(x))", "log(exp(x))", lambda x: x, lambda x: 1.0),
     ("log(softmax([x, 0]))[0]", "log(softmax(", lambda x: -softplus(-x), lambda x: logistic(-x)),
     ("log(softmax([x, 0])[1])", "log(softmax(", lambda x: -softplus(x), lambda x: -logistic(x)),
-    ("log(sum(exp([x, 2*x])))", "log(sum(exp(x)))", lambda x: x + softplus(x), lambda x: 1 + logistic(x)),
+    ("log(sum(exp([x, 2*x])))", "log(sum(exp([x, ", lambda x: x + softplus(x), lambda x: 1 + logistic(x)),
     ("(exp([x, 0]) / sum(exp([x, 0])))[0]", "exp(", logistic, lambda x: logistic(x) * logistic(-x)),
 ]
 
@@ -339,9 +339,18 @@ FIRED = [
     ("1 / (1 + exp(-x))", {}, "1 / (1 + exp(-x)) → sigmoid(x)"),
     ("exp(v) / sum(exp(v))", {"v": 3}, "exp(v) / sum(exp(v)) → softmax(v)"),
     ("log(exp(a) + exp(b))", {}, "log(exp(a) + exp(b)) → logaddexp(a, b)"),
-    ("sin(2*x) / x", {}, "sin(2 * x) / x → quotients that are right at 0, to every order"),
+    ("sin(2*x) / x", {}, "sin(2 * x) / x → 2 * where(2 * x == 0, 1, sin(2 * x) / (2 * x))"),
+    ("sin(x) / x", {}, "sin(x) / x → where(x == 0, 1, sin(x) / x)"),
+    ("max([x, y, x])", {}, "max([x, y, x]) → maximum(x, y)"),
+    ("maximum(x, x)", {}, "maximum(x, x) → x"),
+    ("log(2**x)", {}, "log(2 ** x) → x * log(2)"),
     ("log(1 + exp(x))", {}, "log(1 + exp(x)) → softplus(x)"),
 ]
+
+
+def test_rewrites_list_each_place() -> None:
+    told = ("log(1 + exp(x)) → softplus(x)", "log(1 + exp(-x)) → softplus(-x)")
+    assert sd.compile("log(1 + exp(x)) + log(1 + exp(-x))").rewrites[:2] == told
 
 
 @pytest.mark.parametrize(("formula", "shapes", "told"), FIRED)

@@ -183,6 +183,8 @@ def term_text(node: Printable, levels: int = 5) -> str:
         return f"-{inner[0]}"
     if node.op in ("slice", "gather", "take"):
         return f"{inner[0]}[...]"
+    if node.op == "concatenate" and all(arg.op == "reshape" and not arg.args[0].shape for arg in node.args):
+        return f"[{', '.join(term_text(arg.args[0], levels - 1) for arg in node.args)}]"
     if node.is_contraction:
         labels, out, _ = node.payload
         summed = {label for own in labels for label in own} - {*out}

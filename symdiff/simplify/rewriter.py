@@ -8,7 +8,6 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import local
@@ -18,7 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, survey, with_results
 from ..graph.dump import term_text
 from ..graph.kinds import DECLARED
-from ..graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
+from ..graph.scalars.remainders import REMAINDERS
 from ..graph.sizes import Shape
 from ..ground.budget import spend
 from ..ground.gc_pause import paused
@@ -70,19 +70,41 @@ class Rule(NamedTuple):
     linked: bool = False
     terms: frozenset[str] = frozenset()
 
-    def told(self, before: Node, after: Node) -> str:
-        """Return what a reader is told: the equation, of a row of several the one that was found, in its own terms."""
-        if _SEVERAL_PATTERNS.search(self.pattern) or _SEVERAL_PATTERNS.search(self.result):
-            named = [FUNCTIONS.get(part.op) for part in postorder([after], most=_LOOKED)]
-            unnamed = any(function is not None and function.written is not None for function in named)
-            return f"{term_text(before)} → {self.result if unnamed else term_text(after)}"
-        return f"{self.pattern} → {self.result}"
+
+def equation_told(before: Node, after: Node) -> str:
+    """Return what a reader is told of a rewrite: the equation that was found, in the formula's own terms."""
+    left, right = (term_text(_as_read(side)) for side in (before, after))
+    if right == left:  # a function that people write as it stood is told by how it is computed
+        right = term_text(_as_read(after, by_expansion=True))
+    return f"{left} → {right}"
 
 
-#: Most nodes of what a rule made that are looked at for functions without a name in text.
-_LOOKED = 20
-#: Of a row that has several patterns, or a family of them: a comma outside brackets, or dots.
-_SEVERAL_PATTERNS = re.compile(r"\.\.\.|, (?![^([]*[)\]])")
+#: Levels of what a rule made that are looked at for functions without a name in text; term_text shows no more.
+_LOOKED = 5
+
+
+def _as_read(node: Node, levels: int = _LOOKED, by_expansion: bool = False) -> Node:
+    """Put what people write in place of functions without a name, and their value at 0 where that has none."""
+    if not levels or not node.args:
+        return node
+    if node.op == "multiply" and any(arg.op == "unless_nan" for arg in node.args):  # 1 with the nan of its argument
+        return _as_read(node.args[node.args[0].op == "unless_nan"], levels, by_expansion)
+    args = tuple([_as_read(arg, levels - 1, by_expansion) for arg in node.args])
+    function = FUNCTIONS.get(node.op)
+    if function is None or function.written is None:
+        return node if args == node.args else rebuild(node, args)
+    written = ((by_expansion and function.expansion) or function.written)(*args)
+    start = _at_zero().get(node.op)
+    if start is None or scalar_constant(node.args[0]) != 0.0:  # a derivative of the quotient
+        return written
+    return where(compare("equal", args[-1], 0.0), start, written)
+
+
+@cache
+def _at_zero() -> dict[str, float]:
+    """Return the quotients of the table of remainders at 0."""
+    return {name: float(each.coefficients()[0]) for each in REMAINDERS for name in (each.name, each.name_by_square)}
+
 
 RULES: list[Rule] = []
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
@@ -535,7 +557,7 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
                 if found.shape != node.shape:  # an operand that cancelled was longer
                     found = spread(found, node.shape)
                 if rewrites is not None and row.kind in _TOLD:
-                    line = row.told(node, found)
+                    line = equation_told(node, found)
                     if line not in rewrites:
                         rewrites.append(line)
                 node = found

@@ -27,14 +27,13 @@ from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numb
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ..facts import is_positive
-from ..rewriter import spread
+from ..rewriter import equation_told, spread
 from .roots import length_of, square_of
 
 ONE, TWO = constant(1.0), constant(2.0)
 #: Linear operations of one argument, and sums, whose terms must all have the same power of the scalar.
 LINEAR = frozenset({"negative", "slice", "gather", "pad", "scatter", "reshape", "triangle", "cumsum"})
 _SUMS = frozenset({"add", "subtract", "concatenate"})
-_JOINED = "cos(norm(x)) beside sin(norm(x)) / norm(x) → a function of sum(x**2)"
 #: Most uses of a root that is printed as a norm; a root with more uses gets a name.
 _FEW = 2
 #: Functions of the square of a length, which have no kink at 0.
@@ -425,7 +424,7 @@ def join_cosines(roots: Sequence[Node], rewrites: list[str]) -> list[Node]:
 
     The norm, which has a kink at 0, is then needed no more.
 
-    A line is added to ``rewrites`` if anything changes.
+    What changes is added to ``rewrites``, a line each.
     """
     if not any(root.below & OF_SQUARE for root in roots):
         return list(roots)
@@ -438,6 +437,6 @@ def join_cosines(roots: Sequence[Node], rewrites: list[str]) -> list[Node]:
             new[node] = elementwise(f"{node.op}_of_root", (square,))
     if not new:
         return list(roots)
-    if _JOINED not in rewrites:
-        rewrites.append(_JOINED)
+    told = dict.fromkeys(equation_told(*pair) for pair in new.items())
+    rewrites.extend(line for line in told if line not in rewrites)
     return substitute(roots, new)
