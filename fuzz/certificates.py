@@ -100,6 +100,10 @@ def computed(tree: Tree, point: dict[str, Any]) -> Any:
     return found if isinstance(found, mpmath.mpf) else mpmath.nan
 
 
+def _step(point: dict[str, Any], step: Any = STEP) -> Any:
+    return step * min([mpmath.mpf(1), *(abs(one) for one in point.values() if one)])
+
+
 def _numbers(tree: Tree, point: dict[str, Any], step: Any = STEP) -> dict[str, tuple[Any, Any]]:
     """Return the value and slopes, each as the least and the largest of both sides, nan where there is none."""
 
@@ -108,9 +112,10 @@ def _numbers(tree: Tree, point: dict[str, Any], step: Any = STEP) -> dict[str, t
 
     here = computed(tree, point)
     found = {"value": (here, here)}
-    h = step * min([mpmath.mpf(1), *(abs(one) for one in point.values() if one)])
+    h = _step(point, step)
     for name in INPUTS:
-        sides = [(-3 * here + 4 * at(name, s * h) - at(name, 2 * s * h)) / (2 * s * h) for s in (-1, 1)]
+        # of differences: what does not change gives 0, and not the rounding of its multiples
+        sides = [(4 * (at(name, s * h) - here) - (at(name, 2 * s * h) - here)) / (2 * s * h) for s in (-1, 1)]
         found[name] = (min(sides), max(sides)) if not any(map(mpmath.isnan, sides)) else (mpmath.nan, mpmath.nan)
     return found
 
@@ -138,7 +143,9 @@ def run(case: CertificateCase) -> str:
         outputs |= {name: sd.gradient(read.value, read.inputs[name]) for name in read.inputs}
         kernel = sd.compile(outputs, [*read.inputs.values()])
         got = kernel(*(point[name] for name in read.inputs))
-        doubt = dict.fromkeys(wanted, mpmath.mpf(0))
+        # a slope of 0 is what the value's own digits leave of it
+        noise = abs(wanted["value"][0]) * mpmath.mpf(10) ** (5 - DIGITS) / _step(exact)
+        doubt = dict.fromkeys(wanted, mpmath.mpf(0) if mpmath.isnan(noise) else noise)
         near = [_numbers(tree, exact, 2 * STEP)]  # what differences lose
         for name in read.inputs:
             near += [_numbers(tree, {**exact, name: exact[name] * (1 + sign * ROUNDED)}) for sign in (1, -1)]
