@@ -343,6 +343,7 @@ FIRED = [
     ("sin(x) / x", {}, "sin(x) / x → where(x == 0, 1, sin(x) / x)"),
     ("max([x, y, x])", {}, "max([x, y, x]) → maximum(x, y)"),
     ("maximum(x, x)", {}, "maximum(x, x) → x"),
+    ("log(prod([x, y]))", {}, "log(prod([x, y])) → sum(log(abs([x, y]))) + log(prod(sign([x, y])))"),
     ("log(2**x)", {}, "log(2 ** x) → x * log(2)"),
     ("log(1 + exp(x))", {}, "log(1 + exp(x)) → softplus(x)"),
 ]

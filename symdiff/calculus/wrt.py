@@ -18,6 +18,7 @@ from ..errors import ArgumentError, DisconnectedInputError
 from ..graph import INT, Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
+from ..graph.kinds import BRANCHING
 from ..graph.sizes import show
 from ..simplify import (
     join_cosines,
@@ -183,6 +184,10 @@ class Cut:
 
             cut = opened_shares(cut, by)
         cut = without_sides(cut)
+        if cut.below & BRANCHING:
+            from .any_order import in_any_order  # not needed by an import
+
+            cut = in_any_order(cut)
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
@@ -190,6 +195,7 @@ class Cut:
         self.node, self.signs = named_signs(smooth_directions(lengths_of_one(stable), _elementwise_slope))
         self.meeting = selections_that_meet(self.node, [view.base for view in views])
         self.again = bool(self.signs or self.meeting) or has_jumps(self.node)
+        self._forms: dict[Node, str] | None = None
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -211,13 +217,16 @@ class Cut:
         found = simplify(paired_signs(results, self.signs) if found is None else found, known=known)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
-        return _put_back(with_names(found, self._names_of_forms()), self.back)
+        return _put_back(with_names(found, self._names_of_forms(known)), self.back)
 
-    def _names_of_forms(self) -> dict[Node, str]:
+    def _names_of_forms(self, known: Known | None) -> dict[Node, str]:
         """Return the names of sub-formulas as they were written, and as they are simplified."""
-        if not 0 < len(self.names) <= _NAMES:  # nobody reads more, and each is simplified for itself
-            return self.names
-        return {**dict(zip(simplify(list(self.names)), self.names.values(), strict=True)), **self.names}
+        if self._forms is None:
+            self._forms = self.names
+            if 0 < len(self.names) <= _NAMES:  # nobody reads more
+                forms = simplify(list(self.names), known=known)
+                self._forms = {**dict(zip(forms, self.names.values(), strict=True)), **self.names}
+        return self._forms
 
 
 def _elementwise_slope(formula: Node, variable: Node) -> Node | None:

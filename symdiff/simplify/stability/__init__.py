@@ -176,7 +176,7 @@ def _log_of_prod(node: Node) -> Node | None:
     inside = peel(node.args[0])
     absolute = inside.op == "abs"
     inside = peel(inside.args[0]) if absolute else inside
-    if inside.op != "prod":
+    if inside.op != "prod" or inside.args[0].op == "sign":  # a product of signs does not overflow
         return None
     (x,) = inside.args
     axes = inside.payload.axes

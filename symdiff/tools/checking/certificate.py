@@ -110,7 +110,7 @@ class Exact:
         self.sizes = sizes
         self.moving = [name for name, node in inputs.items() if node.dtype is REAL]
         self.left = _WORK
-        constants = [node.value for node in postorder(inline(list(roots))) if node.op == "constant"]
+        constants = [node.value for node in postorder(inline(list(roots))) if node.is_constant]
         self.spread = spread_of([*point.values(), *constants])
         #: Digits of the largest value before the point.
         self.before_point = 0
