@@ -18,6 +18,7 @@ from ..errors import ArgumentError, DisconnectedInputError
 from ..graph import INT, Node, broadcast_to, constant, delta, inputs_of, placeholder, postorder, substitute, triangle
 from ..graph.deltas.einsum import add_terms, einsum, scale_by, signed_terms
 from ..graph.deltas.structural import transposed
+from ..graph.dump import term_text
 from ..graph.kinds import BRANCHING
 from ..graph.sizes import show
 from ..simplify import (
@@ -174,7 +175,9 @@ class Cut:
                 raise DisconnectedInputError(disconnection(node, view.node))
         self.views = views
         bases = list(dict.fromkeys(view.base for view in views))
-        stand_in = {b: placeholder(("wrt", i), b.shape) for i, b in enumerate(bases) if not b.is_input}
+        stand_in = {
+            b: placeholder(("wrt", i), b.shape, text=_text(b)) for i, b in enumerate(bases) if not b.is_input
+        }
         self._check_nested(bases)
         self.back = {s: b for b, s in stand_in.items()}
         cut, *by = substitute([node, *group], stand_in) if stand_in else [node, *group]
@@ -283,6 +286,10 @@ def disconnection(f: Node, w: Node) -> str:
         f"the formula of shape {show(f.shape)} does not depend on {_name(w)} (it depends on: {known}); differentiate "
         "with respect to one of those, or pass disconnected='zero' for zeros"
     )
+
+
+def _text(node: Node) -> str:
+    return str(node.name) if node.is_named else f"({term_text(node)})"
 
 
 def _name(node: Node) -> str:

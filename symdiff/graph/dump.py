@@ -144,7 +144,9 @@ def leaf_text(node: Printable) -> str:
     """Return a node without arguments."""
     if node.is_input:
         name = node.name
-        return word(name) if isinstance(name, str) else f"?{word(name[0]) if isinstance(name, tuple) else ''}"
+        if isinstance(name, str):
+            return word(name)
+        return getattr(name, "text", "") or f"?{word(name[0]) if isinstance(name, tuple) else ''}"
     if node.is_constant:
         if not node.shape:
             return f"{node.value[()]}"

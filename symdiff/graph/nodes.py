@@ -163,9 +163,11 @@ def input(name: str, shape: Shape = (), dtype: str = REAL, assumptions: Assumpti
     return intern("input", (), Declared(name, assumptions) if any(assumptions) else name, shape, dtype)
 
 
-def placeholder(key: object, shape: Shape, dtype: str = REAL, assumptions: Assumptions = NOTHING_KNOWN) -> Node:
-    """Return an input that no user can name, told apart by ``key``."""
-    return intern("input", (), Placeholder(key, assumptions), shape, dtype)
+def placeholder(
+    key: object, shape: Shape, dtype: str = REAL, assumptions: Assumptions = NOTHING_KNOWN, text: str = ""
+) -> Node:
+    """Return an input that no user can name, told apart by ``key`` and by the text of what it stands for."""
+    return intern("input", (), Placeholder(key, assumptions, text), shape, dtype)
 
 
 def constant(value: Any) -> Node:

@@ -66,10 +66,11 @@ class Declared(NamedTuple):
 
 
 class Placeholder(NamedTuple):
-    """The payload of an input that no user can name."""
+    """The payload of an input that no user can name, and the text of what it stands for."""
 
     key: object
     assumptions: Assumptions = NOTHING_KNOWN
+    text: str = ""
 
 
 class Contraction(NamedTuple):
