@@ -76,6 +76,7 @@ kernels = [
         "programs.bytecode.registers": [],
         "programs.bytecode.words": [],
         "system.scopes": [],
+        "system.sizes": [],
         "system.unique": ["system"],
         "system.tabulate": [],
     }.items()
@@ -108,6 +109,7 @@ passes = [
                 "calculus.masking",
                 "simplify.cancelling.fractions",
                 "simplify.cancelling.monomials",
+                "simplify.kept_range",
                 "simplify.stability.exponentials",
                 "simplify.stability.exponents",
                 "simplify.stability.factors",

@@ -100,6 +100,8 @@ _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
 _COMMUTING = frozenset(
     ("maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "hypot", "logaddexp")
 )
+#: Operations of nodes that are one number.
+NUMBERS = ("constant", "reshape", "contract")
 ONE = Value(1.0)
 #: Most numbers in front of a product that are looked through: a chain of names and numbers may be long.
 _NUMBERS = 8
@@ -402,6 +404,9 @@ class Identity:
         A condition on numbers among the letters, or "".
     source : str
         Where the equation stands in print.
+    ops : sequence of str
+        The operation of the left side, and those of which an argument has one: the text is not read before such a node
+        comes. Empty where the text tells.
     kinds : mapping of str to str
         Letters that stand for nodes of a kind.
 
@@ -412,12 +417,19 @@ class Identity:
     <sigmoid(negative(y)): () real>
     """
 
-    def __init__(self, text: str, kind: str, when: str = "", source: str = "", **kinds: str) -> None:
+    def __init__(
+        self, text: str, kind: str, when: str = "", source: str = "", ops: Sequence[str] = (), **kinds: str
+    ) -> None:
         self.text, self.kind, self.when, self.source, self.kinds = text, kind, when, source, kinds
+        self.known = ops
         self.left_text, self.right_text = (side.strip() for side in text.split("->"))
-        self.left = read(self.left_text, kinds)
         self.condition = read(when, kinds) if when else None
         self.apply = _stable if kind in ("stability", "form") else _settled
+
+    @cached_property
+    def left(self) -> Pattern:
+        """What is looked for."""
+        return read(self.left_text, self.kinds)
 
     @cached_property
     def right(self) -> Pattern:
@@ -434,6 +446,8 @@ class Identity:
     @property
     def ops(self) -> tuple[str, ...]:
         """Operations of the nodes that may be the left side."""
+        if self.known:
+            return (self.known[0],)
         if isinstance(self.left, Plus):
             return ("add", "subtract")
         if isinstance(self.left, Times):
@@ -445,6 +459,8 @@ class Identity:
     @property
     def inside(self) -> frozenset[str]:
         """Operations one of which is an argument of every node that is the left side; none where none is sure."""
+        if self.known:
+            return frozenset((*self.known[1:], "named") if self.known[1:] else ())
         if not isinstance(self.left, Applied):
             return frozenset()
         sure = [roots for arg in self.left.args if (roots := _roots(arg)) is not None]
@@ -453,7 +469,7 @@ class Identity:
     @property
     def terms(self) -> frozenset[str]:
         """Keys of the terms that a sum has which is the left side."""
-        if not isinstance(self.left, Plus):
+        if self.known or not isinstance(self.left, Plus):
             return frozenset()
         calls = [term for _, term in self.left.terms if isinstance(term, Applied)]
         if not calls:
@@ -498,7 +514,7 @@ def _roots(pattern: Pattern) -> set[str] | None:
     if isinstance(pattern, Letter):
         return None
     if isinstance(pattern, Value):
-        return {"constant", "reshape", "contract"}
+        return {*NUMBERS}
     if isinstance(pattern, Transposed):
         return {"contract", "named"}
     if isinstance(pattern, Applied):

@@ -14,23 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
-import numpy as np
-
+from .._kernels.system.sizes import Sizes, Span, drawn, exceeds, larger, leaves, repeated, smaller
 from ..graph import Node, postorder
 from ..graph.kinds import EXPONENTIAL
 from ..graph.scalars.arithmetic import SUMS
 from ..graph.scalars.functions import scalar_constant
 from ..ground.gc_pause import noted, notes
 
-Sizes = Any
-
-#: Points at which sizes are compared.
-_POINTS = 96
-#: Points at which exponents are compared alone: whatever is no exponent is 1 there.
-_EXPONENTS = 16
 #: How many sizes there are of which those of variables are made.
 _VARIABLES = 64
 #: Sizes up to which nothing overflows, and by how much one may exceed another: numbers such as 2 and pi, and roundings.
@@ -47,26 +40,22 @@ PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
 
 @cache
 def _row(place: int) -> Sizes:
-    """Return sizes at all points, in any direction. NumPy's random numbers would take 10 ms to load."""
-    from random import Random  # not needed by an import
-
-    rng = Random(place)  # noqa: S311 -- no secret
-    return np.array([rng.gauss(0.0, 200.0) for _ in range(_POINTS + _EXPONENTS)])
+    """Return sizes at all points, in any direction."""
+    return drawn(place, 200.0)
 
 
-_ZERO = np.zeros(_POINTS + _EXPONENTS)
-_EVERYWHERE = np.arange(_POINTS + _EXPONENTS) < _POINTS
+_ZERO = repeated(0.0)
 
 #: The size of a function of one number by that number, far out.
 _OF_VALUE: dict[str, Callable[[Sizes], Sizes]] = {
     "exp": lambda t: t,
-    "expm1": lambda t: np.maximum(t, 0.0),
-    "cosh": np.abs,
-    "sinh": np.abs,
-    "sech": lambda t: -np.abs(t),
-    "csch": lambda t: -np.abs(t),
-    "sigmoid": lambda t: np.minimum(t, 0.0),
-    "sigmoid_slope": lambda t: -np.abs(t),
+    "expm1": lambda t: larger(t, _ZERO),
+    "cosh": abs,
+    "sinh": abs,
+    "sech": lambda t: -abs(t),
+    "csch": lambda t: -abs(t),
+    "sigmoid": lambda t: smaller(t, _ZERO),
+    "sigmoid_slope": lambda t: -abs(t),
 }
 #: The size of an operation by the sizes of its arguments.
 _OF_SIZES: dict[str, Callable[..., Sizes]] = {
@@ -75,19 +64,19 @@ _OF_SIZES: dict[str, Callable[..., Sizes]] = {
     "negative": lambda a: a,
     "abs": lambda a: a,
     "named": lambda a: a,
-    "add": np.maximum,
-    "subtract": np.maximum,
-    "sqrt": lambda a: 0.5 * a,
-    "hypot": np.maximum,
-    "direction_cos": lambda a, b: a - np.maximum(a, b),
-    "direction_sin": lambda a, b: b - np.maximum(a, b),
+    "add": larger,
+    "subtract": larger,
+    "sqrt": lambda a: a * 0.5,
+    "hypot": larger,
+    "direction_cos": lambda a, b: a - larger(a, b),
+    "direction_sin": lambda a, b: b - larger(a, b),
 }
 #: Operations of which a part that is small beside the result may vanish.
 _ADDING = SUMS | {"hypot"}
 #: The size of a quotient that is right at 0 by the number that it is of, its second argument.
 _OF_QUOTIENT: dict[str, Callable[[Sizes], Sizes]] = {
-    "bernoulli_quotient": lambda t: -np.maximum(t, 0.0),
-    **dict.fromkeys(("exp_remainder_1", "exp_remainder_2", "exp_remainder_3"), lambda t: np.maximum(t, 0.0)),
+    "bernoulli_quotient": lambda t: -larger(t, _ZERO),
+    **dict.fromkeys(("exp_remainder_1", "exp_remainder_2", "exp_remainder_3"), lambda t: larger(t, _ZERO)),
 }
 #: Those that are near 1 far out.
 _NEAR_ONE = frozenset(("tanh", "sign"))
@@ -97,24 +86,19 @@ _VALUES: dict[str, Callable[..., Sizes]] = {
     "subtract": lambda a, b: a - b,
     "negative": lambda a: -a,
     "named": lambda a: a,
-    "softplus": lambda a: np.maximum(a, 0.0),
-    "log_sigmoid": lambda a: np.minimum(a, 0.0),
-    "logaddexp": np.maximum,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "abs": np.abs,
+    "softplus": lambda a: larger(a, _ZERO),
+    "log_sigmoid": lambda a: smaller(a, _ZERO),
+    "logaddexp": larger,
+    "maximum": larger,
+    "minimum": smaller,
+    "abs": abs,
 }
 
 
 class _Sized(NamedTuple):
-    """The size of a node at all points, the largest and smallest ones of all its parts, and what may be anything.
+    """The sizes of a node and of all its parts, and what may be anything."""
 
-    A term that is small beside the sum may vanish, and so may all of its parts.
-    """
-
-    size: Sizes
-    high: Sizes
-    low: Sizes
+    span: Span
     unknown: frozenset[Node]
 
 
@@ -135,13 +119,16 @@ def _sized(root: Node) -> _Sized:
     found = known.get(root)
     todo = [] if found is not None else [root]
     while todo:
-        node = todo[-1]
-        left = [part for part in _parts_of(node) if part not in known]
-        if left:
-            todo += left
-        else:
+        node, parts = todo[-1], []
+        for part in _parts_of(node):
+            sized = known.get(part)
+            if sized is None:
+                todo.append(part)
+            else:
+                parts.append(sized)
+        if todo[-1] is node:
             todo.pop()
-            known[node] = found = _sized_by(node, [known[part] for part in _parts_of(node)])
+            known[node] = found = _sized_by(node, parts)
     assert found is not None
     return found
 
@@ -153,13 +140,13 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
     op, c = node.op, scalar_constant(node)
     unknown = _NOTHING
     if c is not None:
-        size = _ZERO + (math.log(abs(c)) if c and math.isfinite(c) else 0.0)
+        size = repeated(math.log(abs(c)) if c and math.isfinite(c) else 0.0)
         if not _LEAST < abs(c) < _LARGEST:
             unknown = frozenset((node,))
     elif op in _OF_SIZES:
-        size = _OF_SIZES[op](*[part.size for part in parts])
+        size = _OF_SIZES[op](*[part.span.size for part in parts])
     elif op == "power" and parts:
-        size = parts[0].size * scalar_constant(node.args[1])
+        size = parts[0].span.size * (scalar_constant(node.args[1]) or 0.0)
     elif op in _OF_VALUE:
         value, unknown = _value(node.args[0])
         size = _OF_VALUE[op](value)
@@ -168,19 +155,15 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
         size = _OF_QUOTIENT[op](value)
     elif op == "exp_share":
         value, unknown = _value(node.args[2])
-        size = -np.maximum(parts[0].size, parts[1].size + value)
+        size = -larger(parts[0].span.size, parts[1].span.size + value)
     elif op in _NEAR_ONE:
         size = _ZERO
     else:
         size, unknown = _variable(node)
-        size = np.where(_EVERYWHERE, size, 0.0)
-    high = low = size
+        size = size.everywhere()
     for part in parts:
-        high = np.maximum(high, part.high)
-        smallest = np.where(part.size < size - _SLACK, low, part.low) if op in _ADDING else part.low
-        low = np.minimum(low, smallest)
         unknown = unknown | part.unknown if unknown else part.unknown
-    return _Sized(size, high, low, unknown)
+    return _Sized(Span(size, [part.span for part in parts], op in _ADDING, _SLACK), unknown)
 
 
 @noted
@@ -192,25 +175,25 @@ def _value(exponent: Node) -> tuple[Sizes, frozenset[Node]]:
 def _value_of(node: Node, depth: int) -> tuple[Sizes, frozenset[Node]]:
     c = scalar_constant(node)
     if c is not None:
-        return _ZERO + (c if math.isfinite(c) else 0.0), _NOTHING
+        return repeated(c if math.isfinite(c) else 0.0), _NOTHING
     if depth:
         if node.op in _VALUES:
             parts = [_value_of(arg, depth - 1) for arg in node.args]
             return _VALUES[node.op](*[value for value, _ in parts]), frozenset().union(*[own for _, own in parts])
         if _is_positive(node):
             value, unknown = _variable(node)
-            return np.abs(value), unknown
+            return abs(value), unknown
         if node.is_multiplicative:
             first, second = map(scalar_constant, node.args)
             if first and node.is_multiplication:
                 value, unknown = _value_of(node.args[1], depth - 1)
-                return first * value, unknown
+                return value * first, unknown
             if second:
                 value, unknown = _value_of(node.args[0], depth - 1)
                 return value * second if node.is_multiplication else value / second, unknown
         if node.op == "log":
             found = _sized(node.args[0])
-            return found.size, found.unknown
+            return found.span.size, found.unknown
     return _variable(node)
 
 
@@ -248,14 +231,9 @@ def keeps_range(old: Node, new: Node) -> bool:
     before, after = _sized(old), _sized(new)
     if not after.unknown <= before.unknown:  # a number that has overflowed or vanished is none that was written
         return all(scalar_constant(part) is None for part in after.unknown - before.unknown)
-    bound = np.maximum(np.maximum(before.high, -before.low), np.abs(after.size))
-    bound = np.maximum(bound, _SMALL) + _SLACK
-    inner = [_sized(part) for part in parts]
-    if new.op in _ADDING:
-        lows = [np.where(part.size < after.size - _SLACK, 0.0, part.low) for part in inner]
-    else:
-        lows = [part.low for part in inner]
-    shrinks = any(((part.high > bound) | (low < -bound)).any() for part, low in zip(inner, lows, strict=True))
+    shrinks = leaves(
+        before.span, after.span, [_sized(part).span for part in parts], new.op in _ADDING, _SMALL, _SLACK
+    )
     return not shrinks or _mends(old, before, after)
 
 
@@ -302,8 +280,7 @@ def _is_ordinary(node: Node) -> bool:
 
 def _mends(old: Node, before: _Sized, after: _Sized) -> bool:
     """Tell whether sums of exponentials, which meet as 0 and inf with all else near 1, do not do so any more."""
-    written, made = (np.maximum(sized.high, -sized.low) for sized in (before, after))
-    if not (_EVERYWHERE | (written <= 1.2 * made + _SMALL)).all():
+    if exceeds(before.span, after.span, 1.2, _SMALL):
         meeting = SUMS | _OF_QUOTIENT.keys()
         return any(part.below & EXPONENTIAL and part.op in meeting for part in _all_parts(old))
     return False

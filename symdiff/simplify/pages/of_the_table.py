@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...graph.scalars.arithmetic import ARITHMETIC
+from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS
 from ...graph.scalars.functions import FUNCTIONS, Function
-from ..equations import Identity
+from ..equations import NUMBERS, Identity
 
 _LETTERS = "xyzw"
 
@@ -19,12 +19,14 @@ def _of_inverse(row: Function) -> Identity:
     inner = FUNCTIONS[row.inverse]
     parameters = "".join(f"{letter}, " for letter in "ab"[: row.arity - 1])
     kind = "stability" if inner.total else "differentiated"
-    return Identity(f"{row.name}({parameters}{inner.name}({parameters}x)) -> x", kind, source=inner.source)
+    text, ops = f"{row.name}({parameters}{inner.name}({parameters}x)) -> x", (row.name, inner.name)
+    return Identity(text, kind, source=inner.source, ops=ops)
 
 
 def _of_logarithm(row: Function) -> Identity:
     letters = ", ".join(_LETTERS[: row.arity])
-    return Identity(f"log({row.name}({letters})) -> {row.logarithm}({letters})", "stability", source=row.source)
+    text, ops = f"log({row.name}({letters})) -> {row.logarithm}({letters})", ("log", row.name)
+    return Identity(text, "stability", source=row.source, ops=ops)
 
 
 def _of_parity(row: Function) -> Iterator[Identity]:
@@ -34,7 +36,8 @@ def _of_parity(row: Function) -> Iterator[Identity]:
             plain = f"{row.name}({', '.join(letters)})"
             letters[place] = f"-{letters[place]}"
             sign = "-" if parity == "odd" else ""
-            yield Identity(f"{row.name}({', '.join(letters)}) -> {sign}{plain}", "algebra", source=row.source)
+            text = f"{row.name}({', '.join(letters)}) -> {sign}{plain}"
+            yield Identity(text, "algebra", source=row.source, ops=(row.name, *sorted(PRODUCTS)))
 
 
 def _of_values(row: Function) -> Iterator[Identity]:
@@ -42,7 +45,8 @@ def _of_values(row: Function) -> Iterator[Identity]:
     for argument, value in (*known, *row.exact):
         if not (4.0 * value).is_integer():
             continue  # no number that books print
-        yield Identity(f"{row.name}({argument:.17g}) -> {value:.17g}", "algebra", source=row.source)
+        text = f"{row.name}({argument:.17g}) -> {value:.17g}"
+        yield Identity(text, "algebra", source=row.source, ops=(row.name, *NUMBERS))
 
 
 PAGE = tuple(
