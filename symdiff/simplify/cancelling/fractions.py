@@ -38,7 +38,7 @@ def _sum_of_fractions(node: Node) -> Node | None:
     if not terms.whole:
         return None
     parts = [monomial(sign, term) for sign, term in terms.parts]
-    inside = [_seen(term) for _, term in terms.parts]
+    inside = [_NOTHING if part is None else _seen(part) for part in parts]
     known: _Known = {}
     for i, j in permutations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
@@ -54,15 +54,18 @@ def _sum_of_fractions(node: Node) -> Node | None:
         if found is not None:
             rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
             return spread(total_of([(1.0, found), *rest]), node.shape)
-    whole = None if None in parts else _all_together([part for part in parts if part is not None], inside)
+    whole = None if None in parts else _all_together([part for part in parts if part is not None])
     return None if whole is None else spread(whole, node.shape)
 
 
-def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None:
+def _all_together(parts: list[PowerProduct]) -> Node | None:
     """Return a sum over the highest power of one divisor, where the numerator has no more terms than the divisor.
 
-    Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``.
+    Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``. A sum that is
+    a factor of all terms stays one.
     """
+    parts, common = _without_common(parts)
+    inside = [_seen(part) for part in parts]
     divisors = dict.fromkeys([below for each in inside for below in each.divisors])
     alone = _alone(inside) if divisors else []
     for below in divisors:
@@ -70,7 +73,9 @@ def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None
         height = max([-part.powers.get(below, 0) for part in parts])
         if bottom is None or height > HIGHEST:
             continue
-        most = min(len(bottom), len(parts) - 1)
+        # a quotient's derivative may have as many terms, (a d - b c) / (c x + d)**2
+        of_quotient = height > 1 and all(part.powers.get(below, 0) < 0 for part in parts)
+        most = min(len(bottom), len(parts) - (not of_quotient))
         if _apart(parts, inside, alone, below, height, len(bottom)) > most:
             continue
         if not _may_cancel(parts, below, height, most):
@@ -84,12 +89,34 @@ def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None
             top += terms
         else:
             left = like(top)
-            if left and len(left) <= most:
+            if left and len(left) <= most and (len(left) < len(parts) or _length(left) + height < _length(parts)):
                 result = total_of([written(term) for term in left])
+                for base in common:
+                    result = make("multiply", base, result)
                 for _ in range(height):  # not by a power, which could overflow where the quotient does not
                     result = make("divide", result, below)
                 return result
     return None
+
+
+def _without_common(parts: list[PowerProduct]) -> tuple[list[PowerProduct], list[Node]]:
+    """Return terms without the sums that all of them are multiplied by, and these."""
+    first = parts[0].powers
+    common = {base: min([part.powers.get(base, 0) for part in parts]) for base, n in first.items() if base.op in SUMS}
+    factors = [base for base, n in common.items() for _ in range(n)]
+    if not factors:
+        return parts, []
+    divisor = {base: -n for base, n in common.items() if n > 0}
+    return [times(part, PowerProduct(1.0, divisor)) for part in parts], factors
+
+
+def _length(parts: list[PowerProduct]) -> int:
+    """Return how many factors, divisors and terms of sums a sum of products has."""
+    return sum(
+        abs(n) * (1 + len(terms_in(base) or ()) if n > 0 and base.op in SUMS else 1)
+        for part in parts
+        for base, n in part.powers.items()
+    )
 
 
 class _Seen(NamedTuple):
@@ -102,11 +129,10 @@ class _Seen(NamedTuple):
     first: Node | None
 
 
-@noted
-def _seen(term: Node) -> _Seen:
-    part = monomial(1.0, term)
-    if part is None:
-        return _Seen([], [], frozenset(), 0, None)
+_NOTHING = _Seen([], [], frozenset(), 0, None)
+
+
+def _seen(part: PowerProduct) -> _Seen:
     sums = _sums(part)
     inside = [base for base, _ in sums]
     divisors = [base for base, n in part.powers.items() if n < 0 and base.op in SUMS]
