@@ -27,6 +27,10 @@ SHOWN: list[tuple[Any, sd.Array, str]] = [
     ((s - t) / (s + t), s, "2 * t / (s + t) ** 2"),
     ((K * s + v) / (t * s + 3), s, "(3 * K - t * v) / (t * s + 3) ** 2"),
     ((K + v * s) / (1 + t * s), s, "(v - t * K) / (1 + t * s) ** 2"),
+    (-np.log(1 + ((s - t) / v) ** 2), t, "2 * (s - t) / (v ** 2 + (s - t) ** 2)"),
+    (-K * (s - t) ** 2 / (2 * t**2 * s), t, "K * (s - t) / t ** 3"),
+    (1 / (1 / s + 1 / t), s, "1 / (1 + s / t) ** 2"),
+    (v * np.log(v * t) - (v + 1 / s) * np.log1p(s * t), t, "v / t - (v * s + 1) / (1 + s * t)"),
     (s * (1 + s) / (1 + s + s**2), s, "(1 + 2 * s) / (1 + s + s ** 2) ** 2"),
     (v * s / (K + s + s**2 / t), s, "(v * K - v * s ** 2 / t) / (K + s + s ** 2 / t) ** 2"),
     (s / np.sqrt(1 + s**2), s, "1 / (1 + s ** 2) ** 1.5"),
@@ -106,6 +110,9 @@ def drawn(rng: random.Random, depth: int) -> Formula:
         lambda at, root: root(f(at, root) + h(at, root)),
         lambda at, root: f(at, root) / (f(at, root) + g(at, root)) ** 1.5,
         lambda at, root: f(at, root) - g(at, root) / (g(at, root) + f(at, root)),
+        lambda at, root: 1 / (1 / f(at, root) + 1 / h(at, root)),
+        lambda at, root: f(at, root) / (1 + (g(at, root) / h(at, root)) ** n) ** n,
+        lambda at, root: h(at, root) * (f(at, root) + g(at, root) / h(at, root)),
     ]
     return rng.choice(kinds)
 

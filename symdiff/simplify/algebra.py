@@ -369,7 +369,7 @@ def _like_factors(node: Node) -> Node | None:
     return result if result is None or result.shape == node.shape else spread(result, node.shape)
 
 
-@rule("divide", "x / 1, x / 2, (-a) / b, (6 x) / 3", "x, 0.5 x, -(a / b), 2 x")
+@rule("divide", "x / 1, x / 2, (-a) / b, (6 x) / 3, 6 / (3 x), 3 / (6 x)", "x, 0.5 x, -(a / b), 2 x, 2 / x, 1 / (2 x)")
 def _quotient_forms(node: Node) -> Node | None:
     a, b = node.args
     c = number(b)
@@ -387,6 +387,12 @@ def _quotient_forms(node: Node) -> Node | None:
         p = number(a.args[0])
         if p is not None and (p / c).is_integer():
             return make("multiply", constant(p / c), a.args[1])
+    p, c = number(a), number(b.args[0]) if b.is_multiplication else None
+    if p and c and math.isfinite(p) and math.isfinite(c):
+        if (p / c).is_integer():
+            return make("divide", constant(p / c), b.args[1])
+        if (c / p).is_integer():
+            return make("divide", constant(1.0), make("multiply", constant(c / p), b.args[1]))
     return None
 
 

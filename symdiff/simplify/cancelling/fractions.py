@@ -11,14 +11,14 @@ from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of, without_numbers
 from ...ground.gc_pause import noted
 from ..rewriter import make, rule, spread
 from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
 from .parts import TERMS, total_of
 
 #: How many operations are looked through from a term to the sum that it is divided by.
-_LOOKED = 8
+_LOOKED = 20
 #: The most terms that a product of sums is multiplied out to.
 _OPENED = 32
 #: Of the terms that are added up, so much may be left where they cancel.
@@ -56,6 +56,38 @@ def _sum_of_fractions(node: Node) -> Node | None:
             return spread(total_of([(1.0, found), *rest]), node.shape)
     whole = None if None in parts else _all_together([part for part in parts if part is not None])
     return None if whole is None else spread(whole, node.shape)
+
+
+@rule("multiply divide", "b (c + d / b), x / (b (c + d / b))", "b c + d, x / (b c + d)", "derived", below=(INVERSE,))
+def _factor_within_sum(node: Node) -> Node | None:
+    """Multiply the terms of a sum by a factor that divides one of them, where that is shorter."""
+    found = factors_of(node, TERMS, powers=HIGHEST)
+    factors: dict[Node, float] = {}
+    for base, n in found.parts:
+        factors[base] = factors.get(base, 0.0) + n
+    if not found.whole:
+        return None
+    for total, power in factors.items():
+        terms = terms_in(total) if total.op in SUMS and power else None
+        for base in dict.fromkeys(base for term in terms or () for base, n in term.powers.items() if n < 0):
+            times_divided = -min(term.powers.get(base, 0) for term in terms or ())
+            if factors.get(base, 0.0) / power < times_divided:
+                continue
+            opened = like([times(term, PowerProduct(1.0, {base: times_divided})) for term in terms or ()])
+            if opened and _length(opened) < _length(terms or []) + times_divided:
+                factors[base] -= times_divided * power
+                return _product(node, found.sign, factors, {total: total_of([written(term) for term in opened])})
+    return None
+
+
+def _product(node: Node, sign: float, factors: dict[Node, float], new: dict[Node, Node]) -> Node:
+    """Return a product of powers, of the shape of a node, with others in place of some factors."""
+    result = constant(sign)
+    # a sign is not put into a difference, which has one in the formula
+    for base, n in factors.items() if sign > 0 else sorted(factors.items(), key=lambda factor: factor[1]):
+        for _ in range(int(abs(n))):
+            result = make("multiply" if n > 0 else "divide", result, new.get(base, base))
+    return spread(result, node.shape)
 
 
 def _all_together(parts: list[PowerProduct]) -> Node | None:
@@ -135,7 +167,7 @@ _NOTHING = _Seen([], [], frozenset(), 0, None)
 def _seen(part: PowerProduct) -> _Seen:
     sums = _sums(part)
     inside = [base for base, _ in sums]
-    divisors = [base for base, n in part.powers.items() if n < 0 and base.op in SUMS]
+    divisors = [base for base, n in part.powers.items() if n < 0 and (base.op in SUMS or (inside and base.op != "norm"))]
     others = [base for base in part.powers if base not in inside]
     bases = frozenset(part.powers).union(*map(_bases_in, inside))
     return _Seen(divisors, others, bases, sum([n for _, n in sums]), inside[0] if inside else None)
@@ -262,18 +294,19 @@ def _without_number(term: Node, c: float) -> Node:
 
 
 def _is_fraction(node: Node) -> bool:
-    """Tell whether a sum divides a term, as far as a short look goes."""
-    todo = [node]
+    """Tell whether a sum divides a term, or is divided in it, as far as a short look goes."""
+    todo = [(node, False)]
     for _ in range(_LOOKED):
         if not todo:
             break
-        part = todo.pop()
+        part, divided = todo.pop()
         if part.is_division and _base(part.args[1]).op in SUMS:
             return True
-        if part.op in OF_LENGTHS or (part.is_power and part.args[0].op in SUMS):
+        if part.op in OF_LENGTHS or (part.is_power and part.args[0].op in SUMS) or (divided and part.op in SUMS):
             return True
         if part.op in PRODUCTS or (part.is_contraction and not part.args[0].shape):
-            todo.extend(part.args)
+            divided = divided or part.is_division
+            todo.extend([(arg, divided) for arg in part.args])
     return False
 
 
