@@ -37,14 +37,18 @@ def _mean_of_deviations(node: Node) -> Node | None:
     return None
 
 
-@rule("contract", "sum(x - mean(x)), sum(unit(x - mean(x)))", "0, 0", "derived", inside="unit subtract")
+@rule("contract", "sum(c (x - mean(x))), sum(unit(x - mean(x)))", "0, 0", "derived",
+      inside="unit subtract multiply divide negative")
 def _sum_of_deviations(node: Node) -> Node | None:
     """Write 0 for the sum of deviations, and of their direction."""
     (first, *others), labels, out = node.args, node.payload.labels, node.payload.out
-    if others or node.payload.repeated:
+    if others or len({*labels[0]}) < first.ndim:
         return None
     axes = {axis for axis, label in enumerate(labels[0]) if label not in out}
-    return None if _deviation(first, axes) is None else spread(constant(0.0), node.shape)
+    inside = without_scalars(first, set(), ("negative",))
+    if inside.shape != first.shape or _deviation(inside, axes) is None:
+        return None
+    return spread(constant(0.0), node.shape)
 
 
 def _is_within(wanted: set[tuple[Node, bool]], beside: list[set[tuple[Node, bool]]]) -> bool:

@@ -167,7 +167,9 @@ _NOTHING = _Seen([], [], frozenset(), 0, None)
 def _seen(part: PowerProduct) -> _Seen:
     sums = _sums(part)
     inside = [base for base, _ in sums]
-    divisors = [base for base, n in part.powers.items() if n < 0 and (base.op in SUMS or (inside and base.op != "norm"))]
+    # a sum may be multiplied by whatever it is divided by; lengths have forms of their own
+    below = [base for base, n in part.powers.items() if n < 0]
+    divisors = [base for base in below if base.op in SUMS or (inside and base.op != "norm")]
     others = [base for base in part.powers if base not in inside]
     bases = frozenset(part.powers).union(*map(_bases_in, inside))
     return _Seen(divisors, others, bases, sum([n for _, n in sums]), inside[0] if inside else None)
