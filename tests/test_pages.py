@@ -21,7 +21,9 @@ WITH_EXAMPLES = [page for page in PAGES if ">>> " in page.read_text(encoding="ut
 def test_examples_run(page: Path) -> None:
     for library in sorted({*re.findall(r"^>>> (?:import|from) (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)}):
         pytest.importorskip(library)  # pages about extras run where these are installed
-    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8")
+    # columns are as wide as their numbers, times among them
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
     assert result.attempted > 3
     assert result.failed == 0
 

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from strategies import SIZES, Formula, formulas, sample
 
 import symdiff as sd
@@ -46,6 +47,35 @@ def test_known_by_its_form(text: str) -> None:
     assert np.allclose(value, value.T) == (text in SYMMETRIC)
     assert is_symmetric(node) == (text in SYMMETRIC)
     assert (simplify([swap(node)])[0] is node) == (text in SYMMETRIC and text != "A + A.T")  # whose terms change places
+
+
+#: Differences, sums and products of pairs of points, or of numbers, from which functions of pairs are drawn.
+PAIRS = [
+    *("x[:, None] - x", "x[:, None] + x", "x[:, None] * x", "x[:, None] / x", "minimum(x[:, None], x)"),
+    *("sum((X[:, None, :] - X)**2, axis=2)", "norm(X[:, None, :] - X[None, :, :], axis=2)"),
+    *("sum(X[:, None, :] - X, axis=2)", "sum(X**2, axis=1)[:, None] + sum(X**2, axis=1) - 2 * X @ X.T"),
+    *("sum(abs(X[:, None, :] - X) * v, axis=2)", "max(X[:, None, :] - X, axis=2)", "2 * eye(3)", "x", "A * A.T"),
+]
+OF_PAIRS = ["exp(-({}))", "sin({})", "cos({})", "({})**2", "({})**3", "abs({})", "tanh({}) * ({})", "1 / (2 + cos({}))"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(PAIRS), st.sampled_from([*OF_PAIRS, "{}"])), min_size=1, max_size=3),
+       st.sampled_from([" + ", " * ", " - "]))  # fmt: skip
+def test_functions_of_pairs(parts: list[tuple[str, str]], joined: str) -> None:
+    text = joined.join(f"({function.replace('{}', pair)})" for pair, function in parts)
+    node = parse_graph(text, SHAPES | {"v": 2}).result.node
+    rng = np.random.default_rng(1)
+    values = {name: rng.normal(size=shape) for name, shape in (SHAPES | {"v": 2}).items()}
+    value = evaluate([node], values)[0]
+    if value.ndim == 2 and is_symmetric(node):
+        np.testing.assert_allclose(value, value.T, rtol=1e-12)
+    elif value.ndim == 2 and len(parts) == 1 and parts[0][1] != "({})**3" and parts[0][0] != PAIRS[-1]:
+        assert not np.allclose(value, value.T), text  # nothing that is symmetric is missed
+
+
+def test_a_kernel_of_distances_has_an_inverse_without_transposes() -> None:
+    text = "logdet(exp(-sum((X[:, None, :] - X[None, :, :])**2, axis=2) / l**2) + s * eye(n))"
+    assert ".T" not in str(sd.gradient(text, "l", X=("n", "d"), s=(), l=()))
 
 
 def test_two_products_with_one_symmetric_matrix_are_one() -> None:

@@ -13,7 +13,8 @@ Files
     system           instruction sets, and which the processor has; Python's protocol for calls without a tuple; the
                      system's loader, and libraries as objects; ``unique.pyx``, objects of which there is one for each
                      description: nodes, and walks over them; ``tabulate.pyx``, what tells graphs of them apart, and
-                     their arguments by numbers; ``scopes.pyx``, blocks that are undone wherever an interrupt comes
+                     their arguments by numbers; ``scopes.pyx``, blocks that are undone wherever an interrupt comes;
+                     ``sizes.pyx``, sizes of numbers at many points at once
     batch            what runs a unit over samples: tiles, threads, sums
     arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;
                      results and their memory

@@ -18,6 +18,7 @@ Files
     arrays      contractions, slices, inverses, paddings
     matrices    products, inverses and determinants of matrices
     facts       what is known of the numbers of any node, from its form and from declarations
+    pairs       functions of pairs: arrays that two axes may be exchanged in
     declared    rewrites by what is known of numbers
     positions   what is taken and added up at positions that a call brings
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions

@@ -25,6 +25,7 @@ from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
 from ..graph.scalars.arithmetic import SUMS, factors_of, peel, terms_of, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Range, scalar_constant
+from .pairs import exchanged
 
 __all__ = [
     "are_transposes",
@@ -50,6 +51,8 @@ __all__ = [
 
 #: How deep is looked, at how many factors, and how many summed labels are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4
+#: How deep functions of pairs are looked into.
+_PAIRS = 12
 #: Operations whose result is skew, triangular or orthogonal where their argument is.
 _KEEPING = frozenset(("negative", "inv", "named"))
 
@@ -102,9 +105,11 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
     if op in ("spectral", "isotropic"):  # of one direction, as symmetric as that; of several, one order is there
         directions = node.args[1 + node.payload.parameters :]
         return len(directions) < 2 and all(is_symmetric(e, depth - 1) for e in directions)
-    if op in FUNCTIONS:
-        return all(_is_even(arg, node, depth - 1) for arg in node.args)
-    return node.is_contraction and are_transposes(node, node, depth - 1)
+    if op in FUNCTIONS and all(_is_even(arg, node, depth - 1) for arg in node.args):
+        return True
+    if node.is_contraction and are_transposes(node, node, depth - 1):
+        return True
+    return exchanged(node, -2, -1, _PAIRS) == 1
 
 
 def _is_even_sum(node: Node, depth: int) -> bool:
