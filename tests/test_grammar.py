@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import symdiff as sd
 from symdiff.errors import LimitError, ParseError, SymdiffError
 from symdiff.grammar.syntax import SyntaxNode, parse_tree
 from symdiff.ground.names import is_name
@@ -316,7 +317,6 @@ REFUSED = {
     "a == b == c": "not chained",
     "x^2": r"\*\*",
     "x; y": "line of its own",
-    "x # note": "no comments",
     "'x'": "quotes",
     '"x"': "quotes",
     "f'x'": "quotes",
@@ -378,3 +378,29 @@ def test_text_is_needed() -> None:
 def test_names() -> None:
     assert all(map(is_name, ["x", "X_1", "_", "σ", "Δx", "T", "print"]))
     assert not any(map(is_name, ["", "1x", "x y", "x;", "lambda", "None", "é", "ᵇit", "x\n", "\u0430"]))
+
+
+COMMENTED = {
+    "x**2 # a square": "x**2",
+    "# first a comment\nx**2": "x**2",
+    "a = 2*x  # twice\n\n# between\n  # the lines\na**2  # ---- = ---- + ((((": "4*x**2",
+    "(x +  # in brackets\n 2)**2": "(x + 2)**2",
+    'x\n#include "/etc/passwd"': "x",
+}
+
+
+@pytest.mark.parametrize("text", COMMENTED)
+def test_comments_are_left_out(text: str) -> None:
+    assert str(sd.gradient(text, "x")) == str(sd.gradient(COMMENTED[text], "x"))
+    assert "#" not in str(sd.compile(text).source("numpy")).replace("# ", "")
+    assert "passwd" not in sd.compile(text).source("c")
+
+
+@pytest.mark.parametrize("name", ["beta", "gamma", "zeta", "psi", "k0", "y0", "std", "var", "mod", "real", "angle"])
+def test_a_function_without_arguments_is_an_input(name: str) -> None:
+    assert str(sd.gradient(f"{name}*x**2", name)) == "x ** 2"
+    assert str(sd.gradient(f"exp({name}*x)", "x")) == f"{name} * exp({name} * x)"
+    assert sd.compile(f"2*{name}")(3.0) == 6.0
+    with pytest.raises(ParseError, match=rf"{name}=\(\)"):
+        sd.gradient(f"{name} * x[0]", "x", x=2)
+    assert str(sd.gradient(f"{name} * x[0]", name, x=2, **{name: ()})) == "x[0]"

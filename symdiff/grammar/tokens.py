@@ -22,16 +22,17 @@ from ..ground.names import NAME_PATTERN
 _SUBSCRIPTS = r"(?<=einsum\()(?:'[A-Za-z, .]*(?:->[A-Za-z .]*)?'|\"[A-Za-z, .]*(?:->[A-Za-z .]*)?\")"
 _WORDS = [quote + word + quote for word in ("entries", "projected") for quote in ("'", '"')]
 _TOKEN = re.compile(
-    rf"""[ \t\f]*(?:
+    rf"""[ \t\f]*+(?:\#[^\r\n]*+)?(?:
       ({NAME_PATTERN}|{"|".join([*_WORDS, _SUBSCRIPTS])})
     | ((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
     | (\*\*|//|<=|>=|==|!=|:=|->|\.\.\.|[-+*/%@<>=&|~()\[\],:.])
-    | ([\r\n][ \t\f\r\n]*)
+    | ([\r\n](?:[ \t\f\r\n]|\#[^\r\n]*+)*+)
     | (\Z)
     | (.)
     )""",
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = re.compile(r"#[^\r\n]*")
 _CALL = re.compile(r"\w\(")
 _EXPONENT = re.compile(r"[0-9.][eE][+-]")
 
@@ -53,7 +54,6 @@ _CHARACTER_HINTS = {
     ";": "each definition stands on a line of its own",
     "'": "text in quotes is not part of a formula; a transpose is written .T",
     '"': "text in quotes is not part of a formula",
-    "#": "a formula has no comments",
     "!": "a factorial is written gamma(n + 1), unequal !=",
     "{": "vectors and matrices are written [a, b] and [[a, b], [c, d]]",
     "}": "vectors and matrices are written [a, b] and [[a, b], [c, d]]",
@@ -95,6 +95,7 @@ class Token(NamedTuple):
 
 def fewest_nodes(text: str) -> int:
     """Count the nodes that ``text`` has at least, in a few fast scans, so that far too many are refused at once."""
+    text = _COMMENT.sub("", text)
     single = sum(map(text.count, "+-*/%@<>&|~,=["))
     twice = sum(map(text.count, ("**", "//", "==", "<=", ">=", "->")))
     return single - twice - len(_EXPONENT.findall(text)) + len(_CALL.findall(text))

@@ -204,8 +204,10 @@ class _Builder:
             return Array(extent(self.sizes[name]))
         if name in CONSTANTS:
             return CONSTANTS[name]
-        if name in self.functions:
-            raise ParseError(f"{name!r} is a function; expected its arguments, {name}(...)")
+        if name in self.functions and not self.scalars:
+            raise ParseError(
+                f"{name!r} is a function; expected its arguments, {name}(...), or a shape if it is an input: {name}=()"
+            )
         if self.scalars:
             self.inputs[name] = make_input(name, ())
             self.mentioned.add(name)
