@@ -65,6 +65,8 @@ def _difference(node: Node) -> _Difference | None:
     if node.op == "log_quotient" or (node.op == "log" and node.args[0].is_division):
         x, y = node.args if node.op == "log_quotient" else node.args[0].args
         return _Difference(1.0, "", x, y)
+    if not node.is_additive or not _may_be_function(node.args[1]):
+        return None
     terms = terms_of(node, 2, look=peel)
     if not terms.whole or len(terms.parts) != 2:
         return None
@@ -72,6 +74,13 @@ def _difference(node: Node) -> _Difference | None:
     if a.op != b.op or c + d != 0.0 or a.op not in BY_FUNCTION or a.args[0].shape != b.args[0].shape:
         return None
     return _Difference(c, a.op, a.args[0], b.args[0])
+
+
+def _may_be_function(term: Node) -> bool:
+    """Tell at a glance whether a term may be a number times a function of the table, as few terms are."""
+    while term.is_negation or term.is_named or term.is_multiplicative:
+        term = term.args[term.is_multiplication and not term.args[1].is_constant]
+    return term.op in BY_FUNCTION
 
 
 def _multiple(found: _Difference, below: Node) -> PowerProduct | None:

@@ -38,7 +38,7 @@ def _sum_of_fractions(node: Node) -> Node | None:
     if not terms.whole:
         return None
     parts = [monomial(sign, term) for sign, term in terms.parts]
-    inside = [_NOTHING if part is None else _seen(part) for part in parts]
+    inside = [_seen_in(term) for _, term in terms.parts]
     known: _Known = {}
     for i, j in permutations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
@@ -54,7 +54,7 @@ def _sum_of_fractions(node: Node) -> Node | None:
         if found is not None:
             rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
             return spread(total_of([(1.0, found), *rest]), node.shape)
-    whole = None if None in parts else _all_together([part for part in parts if part is not None])
+    whole = None if None in parts else _all_together([part for part in parts if part is not None], inside)
     return None if whole is None else spread(whole, node.shape)
 
 
@@ -62,6 +62,8 @@ def _sum_of_fractions(node: Node) -> Node | None:
 def _factor_within_sum(node: Node) -> Node | None:
     """Multiply the terms of a sum by a factor that divides one of them, where that is shorter."""
     found = factors_of(node, TERMS, powers=HIGHEST)
+    if len(found.parts) < 2 or not any(base.op in SUMS for base, _ in found.parts):
+        return None
     factors: dict[Node, float] = {}
     for base, n in found.parts:
         factors[base] = factors.get(base, 0.0) + n
@@ -90,14 +92,15 @@ def _product(node: Node, sign: float, factors: dict[Node, float], new: dict[Node
     return spread(result, node.shape)
 
 
-def _all_together(parts: list[PowerProduct]) -> Node | None:
+def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None:
     """Return a sum over the highest power of one divisor, where the numerator has no more terms than the divisor.
 
     Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``. A sum that is
     a factor of all terms stays one.
     """
     parts, common = _without_common(parts)
-    inside = [_seen(part) for part in parts]
+    if common:
+        inside = [_seen(part) for part in parts]
     divisors = dict.fromkeys([below for each in inside for below in each.divisors])
     alone = _alone(inside) if divisors else []
     for below in divisors:
@@ -162,6 +165,12 @@ class _Seen(NamedTuple):
 
 
 _NOTHING = _Seen([], [], frozenset(), 0, None)
+
+
+@noted
+def _seen_in(term: Node) -> _Seen:
+    part = monomial(1.0, term)
+    return _NOTHING if part is None else _seen(part)
 
 
 def _seen(part: PowerProduct) -> _Seen:

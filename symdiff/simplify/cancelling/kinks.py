@@ -29,7 +29,6 @@ from ...graph import (
     substitute,
 )
 from ...graph.kinds import ABSOLUTE, BRANCHING, CHOICE, DIRECTION
-from ...graph.reference.interpret import evaluate
 from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
@@ -422,6 +421,8 @@ def vanishes_with(c: Node, x: Node) -> bool:
 
 def _vanishes(c: Node, r: Node) -> bool:
     """Tell whether an elementwise formula is 0 at r = 0, whatever else is in it."""
+    from ...graph.reference.interpret import evaluate  # not needed by an import
+
     order = postorder([c])
     if len(order) > _NODES:
         return False

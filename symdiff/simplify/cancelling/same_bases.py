@@ -46,7 +46,7 @@ def _powers_of_same_base(node: Node) -> Node | None:
 
 def _without_a_base(node: Node) -> Node | None:
     found = factors_of(node, FACTORS)
-    if not found.whole or len(found.parts) < 2:
+    if not found.whole or len(found.parts) < 2 or not any(n < 0.0 or part.is_power for part, n in found.parts):
         return None
     sides: dict[bool, dict[Node, list[_Factor]]] = {True: {}, False: {}}
     for part, n in found.parts:
