@@ -255,6 +255,24 @@ def test_a_jacobian_by_a_row_is_printed_as_a_matrix() -> None:
     assert str(sd.jacobian(T[3], X[3])) == str(sd.jacobian(np.tanh(X[3] @ W.T), X[3]))
 
 
+def test_a_row_that_a_call_brings_is_a_variable() -> None:
+    assert str(sd.jacobian(Z[i], X[i])) == "W"
+    assert str(sd.hessian(T[i].sum(), X[i])).replace("X[i]", "X[3]") == str(sd.hessian(T[3].sum(), X[3]))
+    j = sd.index("j")
+    other = sd.compile(sd.jacobian(Z[j], X[i]), [X, W, i, j], backend="interpreter")
+    rng = np.random.default_rng(5)
+    x, w = rng.normal(size=X.shape), rng.normal(size=W.shape)
+    near(other(x, w, 3, 3), w)
+    near(other(x, w, 3, 4), 0.0 * w)
+    loss = np.sum(np.tanh(Z) ** 2) + np.sum(X[0] * X[i])
+    kernel = sd.compile([sd.gradient(loss, X[i]), sd.gradient(loss, X)[i]], [X, W, i], backend="interpreter")
+    for at in (0, 7):
+        near(*kernel(x, w, at))
+    near(*sd.compile([sd.jvp(T, X[i], v), sd.jacobian(T, X[i]) @ v], [X, W, i, v], backend="numpy")(x, w, 2, x[0]))
+    with pytest.raises(sd.SymdiffError, match="no variable"):
+        sd.gradient(T[idx].sum(), X[idx])
+
+
 @pytest.mark.parametrize("backend", ["interpreter", "numpy"])
 @pytest.mark.parametrize("form", FORMS)
 def test_kernels_of_parts(form: str, backend: Any) -> None:

@@ -41,7 +41,7 @@ __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
 #: What simplification made of nodes, for derivatives of one formula with respect to several arrays.
 Known: TypeAlias = dict[Node, Node]
-_VIEWS = ("slice", "gather", "reshape", "contract")
+_VIEWS = ("slice", "gather", "reshape", "contract", "take")
 
 
 class InputPart:
@@ -51,7 +51,7 @@ class InputPart:
         self.node = node
         self.steps: list[Node] = []
         base = node
-        while base.op in _VIEWS and len(base.args) == 1 and _is_choice(base):
+        while base.op in _VIEWS and _is_choice(base):
             self.steps.append(base)
             base = base.args[0]
         if base.op not in ("input", "named"):
@@ -144,11 +144,13 @@ def _half(node: Node, sign: float) -> Node:
 
 def _is_choice(node: Node) -> bool:
     """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
+    if node.op == "take":  # of several positions some may be equal
+        return node.args[1].shape == ()
     if node.is_gather:
         return len(set(node.payload.indices)) == len(node.payload.indices)
     if node.is_contraction:
         labels, out, repeated = node.payload
-        return not repeated and set(labels[0]) == set(out)
+        return len(node.args) == 1 and not repeated and set(labels[0]) == set(out)
     return True
 
 
