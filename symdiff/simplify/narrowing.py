@@ -92,9 +92,10 @@ def narrow(roots: Sequence[Node]) -> list[Node]:
     if not any(root.below & TAKEN for root in roots):
         return list(roots)
     order = postorder(roots)
-    if not any(node.op in _SELECTIONS and _is_open(node.args[0]) for node in order):
+    if not any(node.op in _SELECTIONS and _is_open(node.args[0]) and _takes_few(node) for node in order):
         return list(roots)
-    return _Narrowed(roots, order).results()
+    narrowed = _Narrowed(roots, order)
+    return narrowed.results() if narrowed.found else list(roots)
 
 
 def _is_open(x: Node) -> bool:
@@ -104,68 +105,97 @@ def _is_open(x: Node) -> bool:
     return bool(x.args) and not (x.is_recurrence or x.is_custom)
 
 
+def _takes_few(node: Node) -> bool:
+    return 2 * _count(node.shape) <= _count(node.args[0].shape)
+
+
 class _Narrowed:
     """What is read of each node, and what is computed for it."""
 
     def __init__(self, roots: Sequence[Node], order: Sequence[Node]) -> None:
         self._roots, self._order = roots, order
-        #: What is read of a node: the part that is computed for it, and what is read of that.
-        self._read: dict[Node, dict[Part, tuple[Part, Part]]] = {}
-        for root in roots:
-            self._note(root, _all(root))
+        #: Whether anything is computed in part.
+        self.found = False
+        #: What is read whole.
+        self._whole = set(roots)
+        #: What is read of other nodes: the part that is computed for it, None for all, and what is read of that.
+        self._read: dict[Node, dict[Part, tuple[Part | None, Part]]] = {}
         for node in reversed(order):
-            if node.args and node in self._read:
+            if node.args:
                 self._decide(node)
-        self._made: dict[tuple[Node, Part], Node] = {}
-
-    def results(self) -> list[Node]:
-        """Build what is read, from the leaves up."""
-        for node in self._order:
-            if node.args and node in self._read:
-                for inner in {inner: None for inner, _ in self._read[node].values()}:
-                    self._made[node, inner] = self._build(node, inner)
-        return [self._value(root, _all(root)) for root in self._roots]
-
-    def _note(self, node: Node, part: Part) -> None:
-        self._read.setdefault(node, {}).setdefault(part, (part, ()))
 
     def _decide(self, node: Node) -> None:
         """Find what is computed for a node, and note what that reads of its arguments."""
-        parts = self._read[node]
-        every = _all(node)
+        parts = self._read.get(node)
+        is_whole = node in self._whole
         if node.op in _SELECTIONS and _is_open(node.args[0]):
-            inner = {part: _reach(node, part) for part in parts}
-        elif every in parts or not _is_open(node):
-            inner = dict.fromkeys(parts, every)
-        else:
-            inner = _joined(node, {part: _reach(node, part) for part in parts})
-            if not _is_less(node, dict.fromkeys(inner.values())):
-                inner = dict.fromkeys(parts, every)
-        for part, one in inner.items():
-            parts[part] = one, _within_part(node, one, part)
-        for one in dict.fromkeys(inner.values()):
-            for arg, own in zip(node.args, self._inward(node, one)[0], strict=True):
-                if own is not None:
-                    self._note(arg, own)
+            if is_whole:
+                self._pass_on(node, _all(node))
+            for part in parts or ():
+                inner = _reach(node, part)
+                self._keep(node, part, inner)
+                self._pass_on(node, inner)
+            return
+        if parts is not None and not is_whole and _is_open(node):
+            inners = _joined(node, {part: _reach(node, part) for part in parts})
+            if _is_less(node, dict.fromkeys(inners.values())):
+                self.found = True
+                for part, inner in inners.items():
+                    self._keep(node, part, inner)
+                for inner in dict.fromkeys(inners.values()):
+                    self._pass_on(node, inner)
+                return
+        if parts is not None:
+            parts.update({part: (None, part) for part in parts})
+            is_whole = True
+            self._whole.add(node)
+        if is_whole:
+            self._whole.update(node.args)
 
-    @staticmethod
-    def _inward(node: Node, part: Part) -> Inward:
+    def _keep(self, node: Node, part: Part, inner: Part) -> None:
+        self._read[node][part] = inner, _within_part(inner, part)
+
+    def _pass_on(self, node: Node, part: Part) -> None:
+        for arg, own in zip(node.args, _INWARD[_kind(node.op)](node, part)[0], strict=True):
+            if own is None:
+                continue
+            if own == _all(arg):
+                self._whole.add(arg)
+            elif arg.args:
+                self._read.setdefault(arg, {})[own] = None, own
+
+    def results(self) -> list[Node]:
+        """Build what is read, from the leaves up."""
+        self._made: dict[tuple[Node, Part | None], Node] = {}
+        for node in self._order:
+            parts = self._read.get(node, {})
+            if node in self._whole:
+                self._made[node, None] = self._build_whole(node)
+            for inner in dict.fromkeys([inner for inner, _ in parts.values()]):
+                if inner is not None:
+                    self._made[node, inner] = self._build(node, inner)
+        return [self._made[root, None] for root in self._roots]
+
+    def _build_whole(self, node: Node) -> Node:
         if node.op in _SELECTIONS and _is_open(node.args[0]):
-            return _INWARD[node.op](node, part)
-        if part == _all(node):
-            return [_all(arg) for arg in node.args], lambda args: rebuild(node, tuple(args))
-        return _of(node.op)(node, part)
+            x = node.args[0]
+            (own, *_), _make = _INWARD[node.op](node, _all(node))
+            assert own is not None
+            computed = self._read.get(x, {}).get(own)
+            if computed is not None and computed[0] is None and self._made[x, None] is x:
+                return node
+            return self._value(x, own)
+        return rebuild(node, tuple([self._made[arg, None] for arg in node.args])) if node.args else node
 
     def _build(self, node: Node, part: Part) -> Node:
-        parts, make = self._inward(node, part)
-        if node.op in _SELECTIONS and part == _all(node):
-            x, own = node.args[0], parts[0]
-            if own is not None and _is_open(x) and self._read[x][own] == (_all(x), own) and self._made[x, _all(x)] is x:
-                return node
-        args = [arg if own is None else self._value(arg, own) for arg, own in zip(node.args, parts, strict=True)]
-        return make(args)
+        parts, make = _INWARD[_kind(node.op)](node, part)
+        return make(
+            [arg if own is None else self._value(arg, own) for arg, own in zip(node.args, parts, strict=True)]
+        )
 
     def _value(self, node: Node, part: Part) -> Node:
+        if part == _all(node):
+            return self._made[node, None]
         if not node.args:
             return taken(node, part)
         inner, rest = self._read[node][part]
@@ -217,7 +247,7 @@ def taken(x: Node, part: Part) -> Node:
     return result
 
 
-def _within_part(node: Node, inner: Part, part: Part) -> Part:
+def _within_part(inner: Part, part: Part) -> Part:
     """Return what a part is of a larger one: regular axes, or the same."""
     rest: list[Entry] = []
     for held, entry in zip(inner, part, strict=True):
@@ -313,10 +343,6 @@ def _kind(op: str) -> str:
     if op in CUMULATIVE:
         return "cumulative"
     return "matrix" if op in _BY_MATRIX else op
-
-
-def _of(op: str) -> Callable[[Node, Part], Inward]:
-    return _INWARD[_kind(op)]
 
 
 def _open_function(node: Node, axis: int, entry: Entry) -> Entry:
