@@ -86,7 +86,7 @@ def narrow(roots: Sequence[Node]) -> list[Node]:
     >>> from symdiff.printing import text
     >>> X, W = input("X", (1000, 3)), input("W", (3, 2))
     >>> print(text(*narrow([slicing(elementwise("tanh", (matmul(X, W),)), ((0, 1, None), (0, 1, 2)))])))
-    tanh(X[0] @ W)
+    tanh(W.T @ X[0])
     """
     roots = within(roots, narrow)
     if not any(root.below & TAKEN for root in roots):
