@@ -32,6 +32,8 @@ from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
 from .graph import INT, Node, flatten, postorder, survey, surveyed, unflatten
 from .graph.dump import listing
+from .graph.kinds import TAKEN, WRAPPER
+from .graph.primitives import OF_MATRICES
 from .graph.size_equations import check_told
 from .graph.sizes import Shape, Span
 from .ground.budget import balance, budgeted, charge
@@ -66,7 +68,7 @@ from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
-from .simplify import finish, inline, join_cosines, simplify
+from .simplify import finish, inline, join_cosines, narrow, simplify, stabilize
 from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
@@ -345,13 +347,22 @@ def restore_kernel(
 def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     """Run the passes from a graph as it was written to the one that is lowered; ``rewrites`` gets those made."""
     trace("graph.txt", lambda: listing(graph))
-    inlined = inline(graph)
+    inlined = inline(_narrowed_functions(graph, rewrites))
     trace("inlined.txt", lambda: listing(inlined))
     simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = mask_matrices(lift_products(join_recurrences(simplified)))
+    nodes = mask_matrices(lift_products(join_recurrences(narrow(simplified))))
     trace("guarded.txt", lambda: listing(nodes))
     return nodes
+
+
+def _narrowed_functions(graph: Sequence[Node], rewrites: list[str]) -> Sequence[Node]:
+    """Narrow what holds functions of matrices: inlining writes these as loops, into which no index moves."""
+    if not any(root.below & WRAPPER and root.below & TAKEN for root in graph):
+        return graph
+    if not any(node.op in OF_MATRICES for node in postorder(graph)):
+        return graph
+    return narrow(stabilize(inline(graph, ("named",)), rewrites))
 
 
 def _kernel(

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.plan.planner import make_plan
 
 Array = npt.NDArray[Any]
 rng = np.random.default_rng(7)
@@ -149,3 +151,20 @@ def test_two_places_on_one_axis_are_left_to_numpy() -> None:
         sd.compile(sd.gradient((part * part).sum(), x), inputs=[x], backend=backend) for backend in ("auto", "numpy")
     )
     np.testing.assert_allclose(kernel(RING), fixed(RING), rtol=1e-12)
+
+
+@pytest.mark.parametrize("step", [2, 3, -2])
+@pytest.mark.parametrize("samples", [1, 3])
+def test_every_other_place(step: int, samples: int) -> None:
+    """What stands between zeros is a loop of its own, however long the array is."""
+    x = sd.symbol("x", (3000, 3))
+    part = x[10:90:step] if step > 0 else x[90:10:step]
+    loss = np.sum(np.tanh(part) ** 2) + np.sum(x[:50] ** 2 * x[1:101:2])
+    slope = sd.gradient(loss, x)
+    plan = make_plan([x.node], [slope.node], 10_000)
+    assert sum(len(piece.program.ops) for step in plan.steps for piece in step.pieces) < 1000
+    values = np.random.default_rng(0).normal(size=(samples, 3000, 3))
+    found = sd.compile(slope, backend="interpreter")(values)
+    for k in range(samples):
+        (want,) = evaluate([slope.node], {"x": values[k]})
+        np.testing.assert_allclose(found[k], want, rtol=1e-12, atol=1e-14)

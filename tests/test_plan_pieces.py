@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
+from symdiff.graph.reference.interpret import evaluate
+from symdiff.plan.planner import make_plan
+from symdiff.plan.steps import LoopStep
 
 #: Arrays made of parts of a matrix, of a vector and of constants; the parts follow each other along either axis.
 WHOLE: dict[str, Any] = {
@@ -94,3 +97,59 @@ def test_reductions_of_arrays_in_parts(
     whole: str, inside: str, along: str, axis: int, n: int, letters: bool, samples: int
 ) -> None:
     compared(whole, inside, along, axis, n, letters, samples)
+
+
+def _gates(z: Any, count: int, axis: int) -> list[Any]:
+    length = z.shape[axis] // count
+    parts = [slice(k * length, (k + 1) * length) for k in range(count)]
+    return [z[part] if axis == 0 else z[:, part] for part in parts]
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(2, 5),
+    st.sampled_from([0, 1]),
+    st.sampled_from([3, 20, 33]),
+    st.lists(st.sampled_from(["tanh", "sin", "exp", "cos"]), min_size=5, max_size=5),
+    st.integers(1, 2),
+)
+def test_parts_made_of_each_other(
+    count: int, axis: int, length: int, functions: list[str], samples: int
+) -> None:
+    """The slope by each gate is made of all gates: the array that they are joined to is one loop."""
+    shape = (18, count * length) if axis else (count * length, 18)
+    z = sd.matrix("z", *shape)
+    made = 1.0
+    for name, gate in zip(functions, _gates(z, count, axis), strict=False):
+        made = made * getattr(np, name)(0.3 * gate) + gate
+    loss = np.sum(np.tanh(0.1 * made))
+    slope, alone = sd.gradient(loss, z), sd.gradient(loss, _gates(z, count, axis)[0])
+    kernel = sd.compile([slope, alone, np.exp(0.1 * slope)], backend="interpreter")
+    values = np.random.default_rng(count).normal(size=(samples, *shape))
+    for found, formula in zip(kernel(values), (slope, alone, np.exp(0.1 * slope)), strict=True):
+        for k in range(samples):
+            (want,) = evaluate([formula.node], {"z": values[k]})
+            np.testing.assert_allclose(found[k], want, rtol=1e-10, atol=1e-12)
+
+
+def test_parts_with_much_in_common_are_one_loop() -> None:
+    z = sd.matrix("z", 64, 256)
+    i, f, g, o = _gates(z, 4, 1)
+    cell = np.sum(sd.sigmoid(o) * np.tanh(sd.sigmoid(f) + sd.sigmoid(i) * np.tanh(g)))
+    slope = sd.gradient(cell, z).node
+    (step,) = make_plan([z.node], [slope], 10_000).steps
+    assert isinstance(step, LoopStep)
+    assert step.loops == (64, 64)
+    assert step.results == (slope,) * 4
+    assert [place[1].start for place in step.places] == [0, 64, 128, 192]
+    (piece,) = step.pieces
+    assert len([op for op in piece.program.ops if op in ("exp", "tanh", "cosh")]) <= 12
+
+
+def test_parts_with_nothing_in_common_stay_apart() -> None:
+    z = sd.matrix("z", 64, 256)
+    i, f, g, o = _gates(z, 4, 1)
+    joined = np.concatenate([np.exp(i), np.sin(f), np.tanh(g), np.cos(o)], axis=1).node
+    (step,) = make_plan([z.node], [joined], 10_000).steps
+    assert isinstance(step, LoopStep)
+    assert len(step.pieces) == 4

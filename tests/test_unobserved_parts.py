@@ -33,6 +33,8 @@ PARTS: dict[str, Callable[[Any], Any]] = {
     "rows": lambda y: (np.ones((2, 3)) @ y[1:4]).sum(),
     "row of a product": lambda y: np.outer(y, y)[1, 1:3].sum(),
     "column of a product": lambda y: (y[:, None] * np.cos(y))[1:, 2].sum(),
+    "part times an element": lambda y: y[1:].sum() * y[2],
+    "part and an element": lambda y: (y[1:] * np.cos(y[2])).sum() + y[3] ** 2,
     "part of a product": lambda y: np.outer(y, y)[1:3, 2:].sum(),
 }
 #: Numbers that the smallest of some does not reach.

@@ -197,9 +197,10 @@ def add(a: Masked, b: Masked, kept: bool) -> Masked:
         return _plain(elementwise("add", (a.value, b.value)), a.settled and b.settled)
     if is_zero(a.value) or is_zero(b.value):
         return b if is_zero(a.value) else a
+    if a.mask is None and b.mask is None:
+        return _plain(summed(a.value, b.value), a.settled and b.settled)
     if a.mask is b.mask and not (is_structured(a.value) or is_structured(b.value)):
-        value = summed(a.value, b.value) if a.mask is None else elementwise("add", (a.value, b.value))
-        return Masked(value, a.mask, a.settled and b.settled)
+        return Masked(elementwise("add", (a.value, b.value)), a.mask, a.settled and b.settled)
     if kept or a.mask is b.mask:
         return Masked(elementwise("add", (a.settle(), b.settle())), either(a.mask, b.mask), True)
     whole, (a, b) = split(a, b)

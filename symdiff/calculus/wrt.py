@@ -25,6 +25,7 @@ from ..simplify import (
     join_cosines,
     lengths_of_one,
     named_signs,
+    narrow,
     paired_signs,
     prepare,
     simplify,
@@ -42,7 +43,7 @@ __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
 #: What simplification made of nodes, for derivatives of one formula with respect to several arrays.
 Known: TypeAlias = dict[Node, Node]
-_VIEWS = ("slice", "gather", "reshape", "contract")
+_VIEWS = ("slice", "gather", "reshape", "contract", "take")
 
 
 class InputPart:
@@ -52,7 +53,7 @@ class InputPart:
         self.node = node
         self.steps: list[Node] = []
         base = node
-        while base.op in _VIEWS and len(base.args) == 1 and _is_choice(base):
+        while base.op in _VIEWS and _is_choice(base):
             self.steps.append(base)
             base = base.args[0]
         if base.op not in ("input", "named"):
@@ -145,11 +146,13 @@ def _half(node: Node, sign: float) -> Node:
 
 def _is_choice(node: Node) -> bool:
     """Tell whether a step takes each element at most once, so that it is a part and not a formula."""
+    if node.op == "take":  # of several positions some may be equal
+        return node.args[1].shape == ()
     if node.is_gather:
         return len(set(node.payload.indices)) == len(node.payload.indices)
     if node.is_contraction:
         labels, out, repeated = node.payload
-        return not repeated and set(labels[0]) == set(out)
+        return len(node.args) == 1 and not repeated and set(labels[0]) == set(out)
     return True
 
 
@@ -195,7 +198,8 @@ class Cut:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
         (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
-        self.node, self.signs = named_signs(smooth_directions(lengths_of_one(stable), _elementwise_slope))
+        (narrowed,) = narrow([stable])
+        self.node, self.signs = named_signs(smooth_directions(lengths_of_one(narrowed), _elementwise_slope))
         self.meeting = selections_that_meet(self.node, [view.base for view in views])
         self.again = bool(self.signs or self.meeting) or has_jumps(self.node)
         self._forms: dict[Node, str] | None = None

@@ -40,6 +40,7 @@ __all__ = [
     "SHARES",
     "SPECTRUM",
     "TAIL",
+    "TAKEN",
     "VANISHING",
     "WRAPPER",
     "holds",
@@ -127,6 +128,8 @@ TAIL = 524288
 LOG_SUM = 1048576
 #: Quotients that are even functions of their argument.
 EVEN = 2097152
+#: Parts of arrays: slices, and what is at listed positions and at those that a call brings.
+TAKEN = 4194304
 
 _ORDERS = {
     **{"sin": (1, 3, 5), "cos": (2, 4), "sinh": (1, 3), "cosh": (2, 4), "exp": (1, 2, 3), "log1p": (1, 2)},
@@ -171,6 +174,7 @@ _OPERATIONS = {
     TAIL: ["ndtr", "erfc"],
     LOG_SUM: ["logsumexp"],
     EVEN: _EVENS,
+    TAKEN: ["slice", "gather", "take"],
 }
 
 

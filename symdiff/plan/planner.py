@@ -26,7 +26,7 @@ from ..lowering.expand import EXPANSIONS, expand_node
 from ..lowering.matrices import said_of_indefinite
 from ..lowering.unroll import unroll
 from .bound import SCANS
-from .cost import NOMINAL
+from .cost import NOMINAL, program_cost
 from .loops.access import (
     BATCH,
     MOST,
@@ -70,6 +70,8 @@ __all__ = ["check_length", "make_plan"]
 PIECES, FEW_PIECES = 32, 8
 #: Elements that may be made for as many pieces.
 FEW_ELEMENTS = 20_000
+#: Pieces of a loop are computed together where that is less than this part of their work.
+MUCH = 0.75
 #: The elements of each piece of a loop, and what is made of them.
 Made: TypeAlias = list[tuple[Elements, list[Node]]]
 #: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
@@ -409,14 +411,59 @@ class _Planner:
     def _program(self, tasks: list[Task]) -> LoopStep:
         made = self._make(tasks)
         assert made is not None
-        return LoopStep(
-            tasks[0].loops,
-            tuple(task.node for task in tasks),
-            tuple(task.place for task in tasks),
-            bool(tasks[0].over),
-            self._programs(made),
-            kept=tasks[0].kept,
-        )
+        pieces = self._programs(made)
+        loops, total, kept = tasks[0].loops, bool(tasks[0].over), tasks[0].kept
+        if not total and len(pieces) > 1:
+            side_by_side = self._side_by_side(tasks, pieces)
+            if side_by_side is not None:
+                return side_by_side
+        results, places = tuple(task.node for task in tasks), tuple(task.place for task in tasks)
+        return LoopStep(loops, results, places, total, pieces, kept=kept)
+
+    def _side_by_side(self, tasks: list[Task], pieces: Sequence[LoopPiece]) -> LoopStep | None:
+        """Compute equally long pieces of a loop in one shorter loop, where their elements have much in common.
+
+        The gates of a cell are joined to one array, and the slope of each is made of all of them.
+        """
+        found = _equal_parts([piece.ranges for piece in pieces])
+        if found is None:
+            return None
+        loop, length = found
+        loops = tuple(length if k == loop else size for k, size in enumerate(tasks[0].loops))
+        moved = [
+            task._replace(place=tuple(_moved(index, loop, k * length) for index in task.place))
+            for k in range(len(pieces))
+            for task in tasks
+        ]
+        elements = Elements([(0, size) for size in loops], self.kept, self.room, _is_apart)
+        try:
+            results = [element_of(elements, task) for task in moved]
+        except NoLoopError:
+            return None
+        made = [result for result in results if result is not None]
+        if len(made) < len(results):
+            return None
+        (joined,) = self._programs([(elements, made)])
+        if program_cost(joined.program) > MUCH * sum(program_cost(piece.program) for piece in pieces):
+            return None
+        places = tuple(task.place for task in moved)
+        return LoopStep(loops, tuple(task.node for task in moved), places, False, (joined,))
+
+
+def _equal_parts(boxes: Sequence[Sequence[Range]]) -> tuple[int, int] | None:
+    """Return the one loop that is cut, and how long its parts are, if all are equally long and follow each other."""
+    cut_ = [k for k, ranges in enumerate(zip(*boxes, strict=True)) if len(set(ranges)) > 1]
+    if len(cut_) != 1:
+        return None
+    ranges = [box[cut_[0]] for box in boxes]
+    length = ranges[0][1]
+    if not isinstance(length, int) or ranges != [(k * length, (k + 1) * length) for k in range(len(ranges))]:
+        return None
+    return cut_[0], length
+
+
+def _moved(index: AxisIndex, loop: int, by: int) -> AxisIndex:
+    return index._replace(start=index.start + index.step * by) if index.loop == loop else index
 
 
 def _is_apart(node: Node) -> bool:

@@ -24,6 +24,7 @@ Files
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions
     stability   forms that do not overflow or cancel
     powers      derivatives of high order as polynomials in a few functions
+    narrowing   parts computed where parts alone are read
     inlining    names, barriers and custom functions removed before lowering
 Add
     an equation in ``pages``; what no equation says, a function with ``@rule`` in ``algebra`` or ``arrays``
@@ -40,6 +41,7 @@ from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
 from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
+from .narrowing import narrow
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
 from .stability import identities, like_functions, nested_powers, removable, roots, weights
@@ -69,6 +71,7 @@ __all__ = [
     "join_cosines",
     "lengths_of_one",
     "named_signs",
+    "narrow",
     "paired_signs",
     "prepare",
     "simplify",

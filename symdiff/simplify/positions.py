@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..graph import Node, contract, elementwise, put, take, transpose, zeros
-from ..graph.deltas.affine import is_rows
+from ..graph import Node, constant, contract, elementwise, put, take, transpose, zeros
+from ..graph.deltas.affine import is_identity, is_rows
 from ..graph.deltas.einsum import einsum, is_zero
 from ..graph.sizes import Dim
 from .rewriter import rule, settle
@@ -51,6 +51,17 @@ def _placed(
     where = transpose(at, [places.index(label) for label in order])
     added = put(settle(body), where, len(first), sizes[column], len(first))
     return contract([added], [(*first, column, *rest)], out)
+
+
+@rule("take", "add_at(x, i, N)[i], eye(N)[i][i]", "x, 1", "arrays", inside="put take")
+def _taken_back(node: Node) -> Node | None:
+    """Return what was put at one place, which is there alone."""
+    x, at = node.args
+    if at.shape or len(x.args) < 2 or x.args[1] is not at:
+        return None
+    if x.op == "put":
+        return x.args[0] if x.payload == node.payload else None
+    return constant(1.0) if is_rows(x) and is_identity(x.args[0]) else None
 
 
 @rule("take", "zeros[idx], (x repeated)[idx]", "zeros, x repeated", "arrays")

@@ -87,7 +87,7 @@ def scaled_part(factor: Node, value: Node) -> Node:
 def summed(a: Node, b: Node) -> Node:
     """Return the sum of two arrays: of zeros around two parts, zeros around the least part that holds both."""
     if a.op != b.op and "pad" in (a.op, b.op):  # an element beside a part
-        a, b = (_around(one, 0) or one for one in (a, b))
+        a, b = (_as_part(one) or one for one in (a, b))
     joined = _least_part(a, b) if a.is_pad and b.is_pad else None
     if joined is None:
         return elementwise("add", (a, b))
@@ -97,6 +97,15 @@ def summed(a: Node, b: Node) -> Node:
         moved = [(item[0] - low, 1, item[2]) for item, (low, _, _) in zip(one.payload.items, joined, strict=True)]
         inside.append(pad(one.args[0], tuple(moved), shape))
     return pad(elementwise("add", (inside[0], inside[1])), joined, a.shape)
+
+
+def _as_part(value: Node, depth: int = 4) -> Node | None:
+    """Return elements and parts, also some that are added up, as zeros around one part; None for others."""
+    if not value.is_addition:
+        return value if value.is_pad else _around(value, 0)
+    a, b = [_as_part(arg, depth - 1) if depth else None for arg in value.args]
+    joined = summed(a, b) if a is not None and b is not None else None
+    return joined if joined is not None and joined.is_pad else None
 
 
 def _least_part(a: Node, b: Node) -> tuple[Item, ...] | None:

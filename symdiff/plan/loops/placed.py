@@ -57,7 +57,7 @@ class PlacedTerm(NamedTuple):
 
 
 def placed_terms(node: Node) -> list[PlacedTerm] | None:
-    """Return the terms of an array, those that fill all of it first; None where no term is a diagonal.
+    """Return the terms of an array, those that fill all of it first; None where no term is a diagonal or has gaps.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def placed_terms(node: Node) -> list[PlacedTerm] | None:
         If where a term stands depends on sizes that are known at call time only.
     """
     parts = _parts(node)
-    if parts is None or not any(_is_diagonal(part) for _, part, _ in parts):
+    if parts is None or not (_has_gaps(node) or any(_is_diagonal(part) for _, part, _ in parts)):
         return None  # bands of vectors are loops in pieces, which write every element once
     whole = [(scale, part) for scale, part, frame in parts if frame is _here and not _is_diagonal(part)]
     made = [_dense(whole, node)] if whole else []
@@ -119,6 +119,14 @@ def _within(node: Node, frame: Frame) -> Frame:
         return frame(tuple(place))
 
     return placed
+
+
+def _has_gaps(node: Node) -> bool:
+    """Tell whether an array has zeros between what is padded, so that no piece of a loop is like the next element."""
+    return node.is_pad and any(
+        abs(step) != 1 and length is not None and is_long(size)
+        for (_, step, length), size in zip(node.payload.items, node.shape, strict=True)
+    )
 
 
 def _is_diagonal(node: Node) -> bool:

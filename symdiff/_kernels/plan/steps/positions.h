@@ -50,6 +50,11 @@ static inline long sd_group_at(const sd_group *group, long k) {
   return at;
 }
 
+/* Whether the places of a group stand one after the other, each of some bytes. */
+static inline int sd_is_line(const sd_group *group, long item) {
+  return group->rank == 0 || (group->rank == 1 && group->strides[0] == item);
+}
+
 /* The groups of the arrays of a step: before, own, the axis or the positions' axes, behind. */
 typedef struct {
   sd_group before, own, along, behind;
@@ -104,12 +109,12 @@ static long sd_run_put(sd_state *s, const sd_step *step, long *which) {
   const long from_item = arrays[step->a].item, item = arrays[step->c].item, own = step->own;
   const char *from = s->data[step->a], *at = s->data[step->b];
   char *to = s->data[step->c];
-  double *sums = (double *)s->scratch;
   sd_groups x, y;
   sd_group lines, places;
   (void)which;
   sd_see_groups(s, step->a, (int)own, step->axis, list->rank - (int)own, &x);
   sd_see_groups(s, step->c, (int)own, step->axis, 1, &y);
+  const int direct = item == 8 && sd_is_line(&y.behind, 8) && sd_is_line(&y.along, y.behind.count * 8);
   sd_see_group(s, step->b, 0, (int)own, &lines);
   sd_see_group(s, step->b, (int)own, list->rank, &places);
   for (long l = 0; l < y.before.count; l++)
@@ -117,6 +122,7 @@ static long sd_run_put(sd_state *s, const sd_step *step, long *which) {
       const char *row = from + sd_group_at(&x.before, l) + sd_group_at(&x.own, m);
       const char *positions = at + sd_group_at(&lines, m);
       char *target = to + sd_group_at(&y.before, l) + sd_group_at(&y.own, m);
+      double *sums = direct ? (double *)target : (double *)s->scratch;
       memset(sums, 0, (size_t)(y.along.count * y.behind.count) * 8);
       for (long k = 0; k < x.along.count; k++) {
         long p = sd_position(positions + sd_group_at(&places, k), list->item, y.along.count);
@@ -124,7 +130,7 @@ static long sd_run_put(sd_state *s, const sd_step *step, long *which) {
         for (long r = 0; p >= 0 && r < y.behind.count; r++)
           sums[p * y.behind.count + r] += sd_get(here + sd_group_at(&x.behind, r), from_item);
       }
-      for (long p = 0; p < y.along.count; p++)
+      for (long p = 0; p < y.along.count && !direct; p++)
         for (long r = 0; r < y.behind.count; r++)
           sd_set_number(target + sd_group_at(&y.along, p) + sd_group_at(&y.behind, r), item,
                         sums[p * y.behind.count + r]);
