@@ -140,6 +140,7 @@ POINTS: dict[str, list[float]] = {
     "logit": [1e-300, 1e-20, 1e-3, 0.2499, 0.2501, 0.5 - 2**-30, 0.5 + 2**-50, 0.75, 0.9, 1 - 2**-40],
     "log1mexp": [1e-300, 1e-20, 1e-3, 0.69, 0.7, 2.5, 17.0, 40.0, 300.0, 700.0],
     "entr": RIGHT,
+    "gelu_argument": [*EVERYWHERE, 23.9, -23.9, 24.1, 1e50],
     "soft_sign": [*EVERYWHERE[4:], 300.0, -1e30, 1e50],
     "abs": EVERYWHERE,
 }

@@ -527,6 +527,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "sinc": lambda x: spherical_jn(0, mpmath.pi * x),
     "abs": abs,
     "soft_sign": lambda x: x / (1 + abs(x)),
+    "gelu_argument": lambda x: max(min(x, mpmath.mpf(24)), mpmath.mpf(-24)),
+    "gelu_inside": lambda x: mpmath.mpf(int(abs(x) <= 24)),
     "sign": mpmath.sign,
     "floor": mpmath.floor,
     "ceil": mpmath.ceil,
@@ -587,6 +589,7 @@ _OF_ANY_SIZE = frozenset(
     {
         *("add", "subtract", "multiply", "divide", "negative", "abs", "sqrt", "cbrt", "hypot", "sign"),
         *("log", "log2", "log10", "log1p", "log_ratio", "log_product", "log_quotient", "lorentzian", "soft_sign"),
+        *("gelu_argument", "gelu_inside"),
         *("arctan", "arctan2", "direction_cos", "direction_sin", "inversion_x", "inversion_y", "one_minus_square"),
         *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "logical_not"),
         *("floor", "ceil", "rint", "trunc", "maximum", "minimum", "part_of", "to_real", "unless_nan", "where"),
