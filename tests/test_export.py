@@ -270,8 +270,8 @@ def test_every_scalar_function(bare: Path, tmp_path: Path) -> None:
     groups: list[list[str]] = [[], [*COMPILED]]
     written = [name for name in (*COMPILED, *FROM_SCIPY, *beside) if name not in (*LACKING, *SCIPY_ALONE)]
     # the last are formulas of such ones
-    made = ["iv", "yv", "kv", "kve", "j0", "j1", "y0", "y1"]
-    made += [ "beta_slope", "dawsn_derivative", "voigt_profile", "voigt_real", "voigt_imag"]
+    made = ["iv", "jv", "yv", "kv", "kve", "j0", "j1", "y0", "y1"]
+    made += ["beta_slope", "dawsn_derivative", "voigt_profile", "voigt_real", "voigt_imag"]
     made += ["i_ratio", "k_ratio", "log_i0", "log_i1", "log_k0", "log_k1", "log_kv", "log_poch", "log_binom"]
     others = ("where", *COMPILED, *FROM_SCIPY, *made)
     quotients = ("j1_", "i1_", "dawsn_")  # of functions that are SciPy's

@@ -5,7 +5,7 @@
    sixteen digits may be lost. */
 
 /* Terms that one value may take: about a thousandth of a second. */
-#define SD_TERMS 12000
+static __attribute__((unused)) int sd_hyper_terms(void) { return 12000; }
 
 /* r = a + b, exactly */
 static __attribute__((unused)) void sd_pair_of_sum(double a, double b, double *r) {
@@ -111,7 +111,7 @@ static __attribute__((unused)) double sd_times_exp(double y, int power, double x
    Hankel's expansions, DLMF 10.17.3. */
 static __attribute__((unused)) double sd_hyp0f1(double b, double x) {
   double pair[2] = {x, 0}, none[2] = {0, 0}, sum[2], turn[2], f[2], order, z, rest;
-  int power, up, left = SD_TERMS;
+  int power, up, left = sd_hyper_terms();
   if (b != b || x != x) return __builtin_nan("");
   if (sd_is_pole(b)) return __builtin_inf();
   if (x == 0) return 1;
@@ -263,7 +263,7 @@ static __attribute__((unused)) int sd_kummer_steps(int *left, const double *a, d
    13.2.39, in steps where terms cancel, and far out DLMF 13.7.1. */
 static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
   double first[2] = {a, 0}, none[2] = {0, 0}, pair[2] = {x, 0}, sum[2], turn[2], gap[2], other[2], far = 0, term = 1;
-  int power, turned = 0, left = SD_TERMS;
+  int power, turned = 0, left = sd_hyper_terms();
   if (a != a || b != b || x != x) return __builtin_nan("");
   if (sd_is_pole(b) && !(sd_is_pole(a) && a >= b)) return __builtin_inf();
   if (x == 0 || a == 0) return 1;
@@ -408,11 +408,6 @@ static __attribute__((unused)) int sd_hyper_steps(int *left, double tilt, const 
   return power;
 }
 
-/* One of the forms of Gauss's function: w^p times the function of a, b, c at z = 1 - rest. */
-typedef struct {
-  double a[2], b[2], z[2], rest[2], p[2], cancels;
-} sd_gauss_form;
-
 /* a - b of pairs */
 static __attribute__((unused)) void sd_pair_less(const double *a, const double *b, double *r) {
   double minus[2] = {-b[0], -b[1]};
@@ -423,11 +418,11 @@ static __attribute__((unused)) void sd_pair_less(const double *a, const double *
    Pfaff's transformations, DLMF 15.8.1, those whose terms cancel least come first: each by its series, DLMF 15.2.1, and
    then each in steps, twice, where a change of the start tells which digits are left. nan where none has ten. */
 static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, double x) {
-  const double one[2] = {1, 0}, none[2] = {0, 0};
+  const double one[2] = {1, 0};
   double first[2] = {a, 0}, second[2] = {b, 0}, third[2] = {c, 0}, at[2] = {x, 0}, w[2], sum[2], turn[2], less_a[2];
   double less_b[2], small[2], other[2];
-  sd_gauss_form forms[4];
-  int power, ends, count = 0, left = SD_TERMS;
+  double forms[4][11]; /* the pairs a, b, z, 1 - z, p, and how much cancels, of (1 - x)^p times the function at z */
+  int power, ends, count = 0, left = sd_hyper_terms();
   if (a != a || b != b || c != c || x != x) return __builtin_nan("");
   if (a > b) return sd_hyp2f1(b, a, c, x);
   ends = sd_is_pole(a) || sd_is_pole(b);
@@ -454,50 +449,48 @@ static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, do
   turn[1] = -turn[1];                   /* x / (x - 1) */
   for (int turned = 0; turned < 2; turned++) /* at x, and at x / (x - 1) */
     for (int swapped = 0; swapped < 2; swapped++) {
-      sd_gauss_form *to = forms + count;
+      double *to = forms[count];
       const double *left_one = swapped ? less_a : first, *right_one = turned == swapped ? second : less_b;
       if (sd_is_pole(c) && turned + swapped) continue;
       if (turned ? x > 0 : x < -0.9) continue;
-      sd_pair_less(third, none, to->p);
       for (int j = 0; j < 2; j++) {
-        to->a[j] = left_one[j];
-        to->b[j] = right_one[j];
-        to->z[j] = turned ? turn[j] : at[j];
-        to->rest[j] = turned ? small[j] : w[j];
-        to->p[j] = turned ? -(swapped ? second[j] : first[j]) : 0;
+        to[0 + j] = left_one[j];
+        to[2 + j] = right_one[j];
+        to[4 + j] = turned ? turn[j] : at[j];
+        to[6 + j] = turned ? small[j] : w[j];
+        to[8 + j] = turned ? -(swapped ? second[j] : first[j]) : 0;
       }
-      if (!turned && swapped) sd_pair_less(less_a, second, to->p);
-      to->cancels = -__builtin_fmin(0, to->a[0]) - __builtin_fmin(0, to->b[0]);
-      if (to->z[0] < 0) to->cancels += __builtin_fabs(to->a[0]) + __builtin_fabs(to->b[0]);
+      if (!turned && swapped) sd_pair_less(less_a, second, to + 8);
+      to[10] = -__builtin_fmin(0, to[0]) - __builtin_fmin(0, to[2]);
+      if (to[4] < 0) to[10] += __builtin_fabs(to[0]) + __builtin_fabs(to[2]);
       count++;
     }
   for (int by_steps = 0; by_steps < 2; by_steps++) {
     int open = (1 << count) - 1;
     while (open) {
-      sd_gauss_form *best = 0;
-      double change, log_w = x < 0 || x < 0.5 ? __builtin_log1p(-x) : __builtin_log(w[0]);
+      double *best = 0, change, log_w = x < 0 || x < 0.5 ? __builtin_log1p(-x) : __builtin_log(w[0]);
       int which = 0, before;
       for (int i = 0; i < count; i++)
-        if (open >> i & 1 && (!best || forms[i].cancels < best->cancels)) best = forms + (which = i);
+        if (open >> i & 1 && (!best || forms[i][10] < best[10])) best = forms[which = i];
       open &= ~(1 << which);
-      if (by_steps && best->z[0] < 0) continue;
+      if (by_steps && best[4] < 0) continue;
       if (by_steps) {
-        before = sd_hyper_steps(&left, 0, best->a, best->b, c, best->rest, sum);
-        power = sd_hyper_steps(&left, 1e-20, best->a, best->b, c, best->rest, other);
+        before = sd_hyper_steps(&left, 0, best + 0, best + 2, c, best + 6, sum);
+        power = sd_hyper_steps(&left, 1e-20, best + 0, best + 2, c, best + 6, other);
         change = ((other[0] - sum[0]) + (other[1] - sum[1])) / sum[0];
         if (power != before || !(__builtin_fabs(change) < 1e-10)) continue;
       } else {
         int some = left < 3000 ? left : 3000, rest = left - some;
-        if (best->z[0] > 0.9 && !sd_is_pole(best->a[0]) && !sd_is_pole(best->b[0])) continue;
-        power = sd_hyper_sum(&some, 1e-19, 2, best->a, best->b, c, best->z, sum, other);
+        if (best[4] > 0.9 && !sd_is_pole(best[0]) && !sd_is_pole(best[2])) continue;
+        power = sd_hyper_sum(&some, 1e-19, 2, best + 0, best + 2, c, best + 4, sum, other);
         left = some + rest;
         if (sum[0] != sum[0]) continue;
       }
-      if (best->p[0] == 0) return __builtin_ldexp(sum[0], power);
-      change = __builtin_pow(w[0], best->p[0]) * (1 + best->p[0] * (w[1] / w[0]) + best->p[1] * log_w);
+      if (best[8] == 0) return __builtin_ldexp(sum[0], power);
+      change = __builtin_pow(w[0], best[8]) * (1 + best[8] * (w[1] / w[0]) + best[9] * log_w);
       if (change > 1e-250 && change < 1e250 && __builtin_fabs(sum[0]) < 1e50 && __builtin_fabs(sum[0]) > 1e-50)
         return __builtin_ldexp(change * sum[0], power);
-      return sd_times_exp(sum[0], power, best->p[0] * log_w);
+      return sd_times_exp(sum[0], power, best[8] * log_w);
     }
   }
   return __builtin_nan("");
