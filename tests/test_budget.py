@@ -401,3 +401,20 @@ def test_derivatives_of_high_order_by_vectors_and_parts() -> None:
     np.testing.assert_allclose(numbers[(0,) * 6], alone(0.5), rtol=1e-9)
     np.testing.assert_allclose(numbers[(1,) * 6], alone(0.7), rtol=1e-9)
     assert np.count_nonzero(numbers) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        (" @ ".join(["h @ h.T"] * 30), {"h": (1000, 1000)}),
+        ("matrix_power(h, 60)", {"h": (1000, 1000)}),
+        ("expm(h)", {"h": (1000, 1000)}),
+        ("argsort(x)", {"x": 1_000_000}),  # by comparisons of all with all
+        ("argsort(x + zeros(1000000))", {"x": ()}),
+    ],
+)
+def test_a_run_on_one_sample_is_work_of_a_strict_budget(text: str, shapes: dict[str, Any]) -> None:
+    with pytest.raises(LimitError, match="steps of work"):
+        sd.compile(text, budget="strict", shapes=shapes)
+    smaller = {name: 10 if isinstance(shape, int) else shape and (10, 10) for name, shape in shapes.items()}
+    sd.compile(text.replace("1000000", "10"), budget="strict", shapes=smaller)

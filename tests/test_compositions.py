@@ -115,6 +115,30 @@ def test_far_out_an_activation_is_a_line(
         np.testing.assert_allclose(np.broadcast_to(third, 4), 0, atol=1e-7)
 
 
+@pytest.mark.parametrize(("name", "options", "reference", "far"), ACTIVATIONS, ids=IDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_activation_is_that_line_up_to_the_largest_numbers(
+    dtype: str, name: str, options: dict[str, Any], reference: Callable[[Real], Real], far: tuple[float, float]
+) -> None:
+    at = np.array([-1e38, -1e20, -1e13, -24.5, 1e13, 1e20, 1e38], dtype)
+    value, first, second, _ = (np.broadcast_to(part, 7) for part in slopes(name, options)(at))
+    line = np.where(at < 0, *far) * at.astype(float)
+    if name not in ("exp10", "elu", "celu", "selu", "softplus", "squareplus"):  # that are not 0 at the end of the line
+        tops = {"relu6": 6.0, "hard_tanh": 1.0, "hard_sigmoid": 1.0, "soft_sign": 1.0, "sparse_sigmoid": 1.0}
+        low = -1.0 if name in ("hard_tanh", "soft_sign") else 0.0
+        line = np.where(at < 0, low, tops[name]) if name in tops else line
+        np.testing.assert_allclose(value, line, rtol=1e-6, atol=0.05)
+    if math.isfinite(far[1]):
+        np.testing.assert_allclose(first, np.where(at < 0, *far), rtol=1e-6, atol=0.01)
+        np.testing.assert_allclose(second, 0, atol=1e-3)
+
+
+def test_a_bounded_activation_takes_infinite_numbers() -> None:
+    at = np.array([-math.inf, math.inf, math.nan])
+    np.testing.assert_array_equal(slopes("soft_sign", {})(at)[0], [-1, 1, math.nan])
+    np.testing.assert_array_equal(slopes("hard_silu", {})(at)[0], [0, math.inf, math.nan])
+
+
 def test_every_composition_is_compared_with_something() -> None:
     own = {name for name, _, _, _ in ACTIVATIONS}
     elsewhere = {name for name in COMPOSED if isinstance(getattr(np, name, None), np.ufunc)}

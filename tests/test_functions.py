@@ -95,6 +95,10 @@ POINTS: dict[str, list[float]] = {
     "j1": [1e-8, 0.5, -7.0],
     "y0": [1e-8, 0.5, 7.5],
     "y1": [0.5, 7.0],
+    "j0_near": [1e-8, 0.5, -7.0],
+    "j1_near": [1e-8, 0.5, -7.0],
+    "y0_near": [1e-8, 0.5, 7.5],
+    "y1_near": [0.5, 7.0],
     "i0": [1e-8, 0.5, -7.0, 300.0],
     "i1": [1e-8, 0.5, -7.0, 300.0],
     "k0": [0.5],
@@ -140,13 +144,15 @@ POINTS: dict[str, list[float]] = {
     "logit": [1e-300, 1e-20, 1e-3, 0.2499, 0.2501, 0.5 - 2**-30, 0.5 + 2**-50, 0.75, 0.9, 1 - 2**-40],
     "log1mexp": [1e-300, 1e-20, 1e-3, 0.69, 0.7, 2.5, 17.0, 40.0, 300.0, 700.0],
     "entr": RIGHT,
+    "gelu_argument": [*EVERYWHERE, 23.9, -23.9, 24.1, 1e50],
     "soft_sign": [*EVERYWHERE[4:], 300.0, -1e30, 1e50],
     "abs": EVERYWHERE,
 }
 #: Pairs of numbers above 0, some of them nearly equal, some with a quotient beyond a double.
 RATIOS = [(1.0, 1.0), (2.0, 2.0 + 1e-9), (3.0, 3.0 - 1e-3), (1e-8, 7.0), (7.0, 1e-8), (1e-200, 1e150), (1e200, 1e-150)]
 #: Relative errors that are larger than of the others: SciPy's own.
-BOUNDS = dict.fromkeys(("binom", "poch", "j0", "j1", "jv", "y0", "y1", "yv", "yv_near"), 1e-12)
+BOUNDS = dict.fromkeys(("binom", "poch", "j0", "j1", "jv", "y0", "y1", "yv"), 1e-12)
+BOUNDS |= {f"{name}_near": 1e-12 for name in ("j0", "j1", "jv", "y0", "y1", "yv")}
 #: Third derivatives of logarithms of incomplete functions, as products, cancel beside their zeros.
 BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("inc" in name or "stdtr" in name)} | {
     "betainc_by_bbb": 1e-12,
@@ -234,6 +240,9 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "jv": [(0.0, 0.5), (1.0, 1e-8), (2.0, 7.0), (7.5, 1.0)],
     "yv": [(7.5, 1.0)],
     "yv_near": [(7.5, 1.0)],
+    "jv_near": [(0.0, 0.5), (2.0, 7.0), (7.5, 1.0)],
+    "bessel_far": [(0.0, 0.5, 1e8), (1.0, 2.5, 1e9), (2.0, 800.5, 700.0)],
+    "kve_near": [(0.5, 1e-3), (7.5, 1.0), (2.0, 300.0)],
     "iv": [(0.0, 0.5), (1.0, 1e-8), (2.0, 7.0), (7.5, 1.0)],
     "iv_far": [(0.5, 2.0)],
     "kv": [(7.5, 1.0)],

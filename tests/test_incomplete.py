@@ -269,3 +269,40 @@ def test_students_distribution_of_many_degrees_of_freedom(df: float, t: float) -
     if abs(t) < 0.01 and 1e15 < df < 1e100:
         slope = sd.compile("derivative(stdtr(a, x), a)", a=(), x=())(df, t)
         np.testing.assert_allclose(slope, float(by_df), rtol=1e-12)
+
+
+def _near_one(name: str, a: Any, *rest: Any) -> Any:
+    """Return the logarithm of a tail by the smaller of both."""
+    if name == "log_betainc":
+        b, x = rest
+        lower = mp.betainc(a, b, 0, x, regularized=True)
+        return mp.log(lower) if lower < 0.5 else mp.log1p(-mp.betainc(b, a, 0, 1 - x, regularized=True))
+    (x,) = rest
+    tails = [mp.gammainc(a, 0, x, regularized=True), mp.gammainc(a, x, mp.inf, regularized=True)]
+    here, other = tails if name == "log_gammainc" else tails[::-1]
+    return mp.log(here) if here < 0.5 else mp.log1p(-other)
+
+
+@pytest.mark.parametrize("name", ["log_gammainc", "log_gammaincc", "log_betainc"])
+@pytest.mark.parametrize("order", ["", "a", "aa", "b", "ab"])
+def test_small_parameters_take_no_digits(name: str, order: str) -> None:
+    two = name == "log_betainc"
+    if "b" in order and not two:
+        pytest.skip("a function of one parameter")
+    inputs = [sd.scalar(each) for each in ("abx" if two else "ax")]
+    function = getattr(sd, name + ("_by_" + order if order else ""))
+    rng = np.random.default_rng(17)
+    at = 10.0 ** rng.uniform(-25, 0, (25, len(inputs) - 1))
+    near, far = rng.uniform(0.01, 1.0, 25), 10.0 ** rng.uniform(-12, 0.5 if not two else 0, 25)
+    points = np.column_stack([at, np.where(rng.random(25) < 0.5, near, far)])
+    got = sd.compile(function(*inputs), inputs, backend="interpreter")(*points.T)
+    for point, value in zip(points, got, strict=True):
+        with mp.workdps(150):
+            place = tuple(map(mp.mpf, point))
+            steps = tuple(order.count(each) for each in ("abx" if two else "ax"))
+            want = _near_one(name, *place)
+            if order:
+                want = mp.diff(
+                    lambda *q: _near_one(name, *q), place, steps, h=min(place[:-1]) * mp.mpf(10) ** -20, direction=1
+                )
+        assert abs(value - want) <= 1e-13 * abs(want), (point, value, want)

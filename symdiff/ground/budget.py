@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 #: What making a node, and putting it where it belongs, takes in steps.
 NODE_STEPS = 3
+#: Nanoseconds of a step.
+STEP_TIME = 10_000
 
 
 class Account:

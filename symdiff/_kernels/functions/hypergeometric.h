@@ -4,6 +4,9 @@
    Series are summed in pairs of doubles, whose second one has what the first one lacks: of terms that cancel, up to
    sixteen digits may be lost. */
 
+/* Terms that one value may take: about a thousandth of a second. */
+static __attribute__((unused)) int sd_hyper_terms(void) { return 12000; }
+
 /* r = a + b, exactly */
 static __attribute__((unused)) void sd_pair_of_sum(double a, double b, double *r) {
   double s = a + b, v = s - a;
@@ -43,15 +46,15 @@ static __attribute__((unused)) void sd_pair_div(const double *a, const double *b
 static __attribute__((unused)) int sd_is_pole(double x) { return x <= 0 && x == __builtin_floor(x); }
 
 /* The series of p parameters a, b above and c below, DLMF 16.2.1, at the pair x: the sum and x times its slope, pairs
-   that are to be taken times 2 to the power of the result. Where c is a pole, a or b ends it before. nan where it is
-   too long, or where its terms cancel by more than 16 digits. */
-static __attribute__((unused)) int sd_hyper_sum(int p, const double *a, const double *b, double c, const double *x,
-                                                double *sum, double *turn) {
+   that are to be taken times 2 to the power of the result. Where c is a pole, a or b ends it before. nan where it has
+   more terms than are left, or where they cancel by more than 16 digits. Terms end below until times the sum. */
+static __attribute__((unused)) int sd_hyper_sum(int *left, double until, int p, const double *a, const double *b,
+                                                double c, const double *x, double *sum, double *turn) {
   double term[2] = {1, 0}, factor[2], n[2] = {0, 0}, largest = 1;
   int power = 0;
   sum[0] = 1;
   sum[1] = turn[0] = turn[1] = 0;
-  for (double k = 0; k < 30000; k++) {
+  for (double k = 0; --*left > 0; k++) {
     double size, before = __builtin_fabs(term[0]);
     sd_pair_mul(term, x, term);
     n[0] = k;
@@ -76,7 +79,7 @@ static __attribute__((unused)) int sd_hyper_sum(int p, const double *a, const do
     size = __builtin_fabs(term[0]);
     largest = size > largest ? size : largest;
     if (!(size < 1e300)) break;
-    if (size < 1e-19 * __builtin_fabs(sum[0]) && size < 0.8 * before && c + k > 1 && (p < 1 || a[0] + k > 0) &&
+    if (size < until * __builtin_fabs(sum[0]) && size < 0.8 * before && c + k > 1 && (p < 1 || a[0] + k > 0) &&
         (p < 2 || b[0] + k > 0)) {
       if (largest > 1e16 * __builtin_fabs(sum[0])) break;
       return power;
@@ -108,12 +111,12 @@ static __attribute__((unused)) double sd_times_exp(double y, int power, double x
    Hankel's expansions, DLMF 10.17.3. */
 static __attribute__((unused)) double sd_hyp0f1(double b, double x) {
   double pair[2] = {x, 0}, none[2] = {0, 0}, sum[2], turn[2], f[2], order, z, rest;
-  int power, up;
+  int power, up, left = sd_hyper_terms();
   if (b != b || x != x) return __builtin_nan("");
   if (sd_is_pole(b)) return __builtin_inf();
   if (x == 0) return 1;
   if (x > -250 || x > -12 * __builtin_fabs(b)) {
-    power = sd_hyper_sum(0, none, none, b, pair, sum, turn);
+    power = sd_hyper_sum(&left, 1e-19, 0, none, none, b, pair, sum, turn);
     return __builtin_ldexp(sum[0], power);
   }
   if (!(__builtin_fabs(b) < 1e5) || x < -1e300) return __builtin_nan("");
@@ -185,33 +188,33 @@ static __attribute__((unused)) double sd_hyp0f1(double b, double x) {
 /* Kummer's function of the pair a, and b, at the pair x above 0 where the terms of its series cancel: by the series at
    the next of x / 2, x / 4, .. where they do not, and from there in steps by the series of the differential equation,
    DLMF 13.2.1. To be taken times 2 to the power of the result. */
-static __attribute__((unused)) int sd_kummer_steps(const double *a, double b, const double *x, double *value) {
+static __attribute__((unused)) int sd_kummer_steps(int *left, const double *a, double b, const double *x, double *value) {
   double here[2] = {x[0], x[1]}, f[2], slope[2];
   int power = 0;
   value[0] = value[1] = __builtin_nan("");
   for (int i = 0; i < 12; i++) {
     here[0] *= 0.5;
     here[1] *= 0.5;
-    power = sd_hyper_sum(1, a, a, b, here, f, slope);
+    power = sd_hyper_sum(left, 1e-30, 1, a, a, b, here, f, slope);
     if (f[0] == f[0]) break;
   }
   if (f[0] != f[0]) return 0;
   sd_pair_div(slope, here, slope);
   for (int i = 0; i < 4000; i++) {
     double wave = __builtin_sqrt(1 + __builtin_fabs(a[0]) / here[0]) + __builtin_fabs(b - here[0]) / here[0], size = 0;
-    double left[2], back[2] = {-here[0], -here[1]}, h[2], u[2] = {f[0], f[1]}, v[2], sum[2], turn[2], n[2] = {b, 0};
+    double rest[2], back[2] = {-here[0], -here[1]}, h[2], u[2] = {f[0], f[1]}, v[2], sum[2], turn[2], n[2] = {b, 0};
     double shift[2];
     int last;
-    sd_pair_add(x, back, left);
-    last = left[0] <= 0.5 * here[0] && left[0] * wave <= 8;
-    h[0] = last ? left[0] : __builtin_fmin(0.5 * here[0], 8 / wave);
-    h[1] = last ? left[1] : 0;
+    sd_pair_add(x, back, rest);
+    last = rest[0] <= 0.5 * here[0] && rest[0] * wave <= 8;
+    h[0] = last ? rest[0] : __builtin_fmin(0.5 * here[0], 8 / wave);
+    h[1] = last ? rest[1] : 0;
     sd_pair_mul(slope, h, v);
     sd_pair_add(u, v, sum);
     turn[0] = v[0]; /* h times the slope */
     turn[1] = v[1];
     sd_pair_add(n, back, shift); /* b - x */
-    for (double k = 0; k < 500; k++) {
+    for (double k = 0; k < 500 && (*left -= 2) > 0; k++) {
       double one[2], other[2], below[2] = {(k + 1) * (k + 2), 0}, times[2] = {-(k + 1), 0};
       n[0] = k;
       sd_pair_add(a, n, one);
@@ -260,7 +263,7 @@ static __attribute__((unused)) int sd_kummer_steps(const double *a, double b, co
    13.2.39, in steps where terms cancel, and far out DLMF 13.7.1. */
 static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
   double first[2] = {a, 0}, none[2] = {0, 0}, pair[2] = {x, 0}, sum[2], turn[2], gap[2], other[2], far = 0, term = 1;
-  int power, turned = 0;
+  int power, turned = 0, left = sd_hyper_terms();
   if (a != a || b != b || x != x) return __builtin_nan("");
   if (sd_is_pole(b) && !(sd_is_pole(a) && a >= b)) return __builtin_inf();
   if (x == 0 || a == 0) return 1;
@@ -289,35 +292,53 @@ static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
     }
   }
   if (!(__builtin_fabs(pair[0]) < 1e5)) return __builtin_nan("");
-  power = sd_hyper_sum(1, first, none, b, pair, sum, turn);
-  if (sum[0] != sum[0] && pair[0] > 0) power = sd_kummer_steps(first, b, pair, sum);
+  power = sd_hyper_sum(&left, 1e-19, 1, first, none, b, pair, sum, turn);
+  if (sum[0] != sum[0] && pair[0] > 0) power = sd_kummer_steps(&left, first, b, pair, sum);
   return turned ? sd_times_exp(sum[0], power, x) : __builtin_ldexp(sum[0], power);
 }
 
-/* Gauss's function at z = 1 - w for w from 0 to 1/2, of the parameters a, b, which are pairs, and c: from 1/2 on in
-   steps to half of the distance to 1, each by the series of the differential equation, DLMF 15.10.1. Below 1e-18 of
-   it, by the exponents 0 and c - a - b of the equation at 1. To be taken times 2 to the power of the result. */
-static __attribute__((unused)) int sd_hyper_steps(const double *a, const double *b, double c, const double *w,
-                                                  double *value) {
-  double half[2] = {0.5, 0}, one[2] = {1, 0}, f[2], slope[2], here[2] = {0.5, 0}, both[2], excess[2];
-  int power = sd_hyper_sum(2, a, b, c, half, f, slope);
-  value[0] = f[0];
+/* Gauss's function at z = 1 - w for w from 0 to 1, of the parameters a, b, which are pairs, and c: from where its series
+   near 0 has its digits in steps of half of the distance to 0 or 1, each by the series of the differential equation,
+   DLMF 15.10.1. Below 1e-18 of it, by the exponents 0 and c - a - b of the equation at 1. The slope at the start is
+   taken times 1 + tilt, which tells how errors grow. To be taken times 2 to the power of the result. */
+static __attribute__((unused)) int sd_hyper_steps(int *left, double tilt, const double *a, const double *b, double c,
+                                                  const double *w, double *value) {
+  double one[2] = {1, 0}, f[2], slope[2], here[2] = {0.5, 0}, both[2], excess[2], z[2] = {0.5, 0}, h[2];
+  int power = 0;
+  value[0] = value[1] = f[0] = __builtin_nan("");
+  for (int i = 0; i < 8 && f[0] != f[0]; i++) { /* a start between 0 and z */
+    z[0] = __builtin_ldexp(w[0] < 0.5 ? 1 : 1 - w[0], -1 - i);
+    power = sd_hyper_sum(left, 1e-30, 2, a, b, c, z, f, slope);
+  }
   if (f[0] != f[0]) return 0;
-  slope[0] *= 2;
-  slope[1] *= 2;
+  sd_pair_div(slope, z, slope);
+  h[0] = tilt;
+  h[1] = 0;
+  sd_pair_mul(slope, h, h);
+  sd_pair_add(slope, h, slope);
+  h[0] = -z[0];
+  h[1] = 0;
+  sd_pair_add(one, h, here);
   sd_pair_add(a, b, both);
   sd_pair_add(both, one, both); /* a + b + 1 */
-  for (int i = 0; i < 60 && here[0] > w[0]; i++) {
-    double last = w[0] >= 0.5 * here[0], next[2], h[2], z[2], square[2], den[2], lead[2], linear[2], tilt[2];
-    double u[2], v[2], up[2], down[2], n[2] = {0, 0}, sum[2], turn[2], largest;
-    next[0] = last ? w[0] : 0.5 * here[0];
-    next[1] = last ? w[1] : 0.5 * here[1];
+  while (here[0] > w[0]) {
+    double last, next[2], square[2], den[2], lead[2], linear[2], slant[2], reach;
+    double u[2], v[2], up[2], down[2], n[2] = {0, 0}, sum[2], turn[2], done = 0;
+    down[0] = -here[0];
+    down[1] = -here[1];
+    sd_pair_add(one, down, z);
+    reach = z[0] * here[0]; /* so far that terms grow to about exp(20) */
+    reach = 20 / (__builtin_sqrt(1 + __builtin_fabs(a[0] * b[0]) / reach) + __builtin_fabs(both[0] * z[0] - c) / reach);
+    reach = __builtin_fmin(reach, 0.5 * __builtin_fmin(z[0], here[0]));
+    if (here[0] < 1e-18) break;
+    last = here[0] - w[0] <= reach;
+    next[0] = last ? w[0] : here[0] - reach;
+    next[1] = last ? w[1] : 0;
     down[0] = -next[0];
     down[1] = -next[1];
     sd_pair_add(here, down, h);
     down[0] = -here[0];
     down[1] = -here[1];
-    sd_pair_add(one, down, z);
     sd_pair_mul(h, h, square);
     sd_pair_mul(z, here, den);
     sd_pair_add(z, down, lead); /* 2 z - 1 */
@@ -328,23 +349,22 @@ static __attribute__((unused)) int sd_hyper_steps(const double *a, const double 
     u[1] = f[1];
     sd_pair_mul(slope, h, v);
     sd_pair_add(u, v, sum);
-    largest = __builtin_fabs(u[0]) + __builtin_fabs(v[0]);
     turn[0] = v[0]; /* h times the slope */
     turn[1] = v[1];
-    for (double k = 0; k < 400; k++) {
+    for (double k = 0; k < 400 && (*left -= 2) > 0; k++) {
       n[0] = k;
       sd_pair_add(a, n, up);
       sd_pair_add(b, n, down);
       sd_pair_mul(up, down, up);
       sd_pair_mul(up, u, up);
       sd_pair_mul(up, square, up); /* (k + a) (k + b) h^2 u */
-      sd_pair_mul(lead, n, tilt);
-      sd_pair_add(tilt, linear, tilt);
-      sd_pair_mul(tilt, h, tilt);
-      sd_pair_mul(tilt, v, tilt);
+      sd_pair_mul(lead, n, slant);
+      sd_pair_add(slant, linear, slant);
+      sd_pair_mul(slant, h, slant);
+      sd_pair_mul(slant, v, slant);
       n[0] = k + 1;
-      sd_pair_mul(tilt, n, tilt);
-      sd_pair_add(up, tilt, up);
+      sd_pair_mul(slant, n, slant);
+      sd_pair_add(up, slant, up);
       sd_pair_mul(den, n, down);
       sd_pair_div(up, down, up); /* (k + 2) times the next coefficient */
       u[0] = v[0];
@@ -353,22 +373,20 @@ static __attribute__((unused)) int sd_hyper_steps(const double *a, const double 
       n[0] = k + 2;
       sd_pair_div(up, n, v);
       sd_pair_add(sum, v, sum);
-      largest = __builtin_fabs(v[0]) > largest ? __builtin_fabs(v[0]) : largest;
-      if (__builtin_fabs(v[0]) + __builtin_fabs(u[0]) < 1e-20 * __builtin_fabs(sum[0]) && a[0] + k > 0 && b[0] + k > 0 &&
-          c + k > 0)
+      if ((__builtin_fabs(v[0]) + __builtin_fabs(u[0])) * (k + 2) <
+              1e-26 * (__builtin_fabs(sum[0]) + __builtin_fabs(turn[0])) &&
+          k > 2) {
+        done = 1;
         break;
-      if (k == 399) largest = __builtin_inf();
+      }
     }
-    if (!(largest < 1e16 * __builtin_fabs(sum[0]))) {
-      value[0] = __builtin_nan("");
-      return 0;
-    }
+    if (!done) return 0;
     f[0] = sum[0];
     f[1] = sum[1];
     sd_pair_div(turn, h, slope);
     here[0] = next[0];
     here[1] = next[1];
-    if (__builtin_fabs(f[0]) > 1e200) {
+    if (__builtin_fabs(f[0]) + __builtin_fabs(slope[0]) > 1e200) {
       power += 600;
       for (int j = 0; j < 2; j++) {
         f[j] = __builtin_ldexp(f[j], -600);
@@ -377,6 +395,7 @@ static __attribute__((unused)) int sd_hyper_steps(const double *a, const double 
     }
   }
   value[0] = f[0];
+  value[1] = f[1];
   if (here[0] > w[0]) { /* a constant and a multiple of w^s */
     double log_ratio = w[0] == 0 ? -__builtin_inf() : __builtin_log(w[0] / here[0]), s;
     sd_pair_of_sum(c, 1, excess);
@@ -389,62 +408,90 @@ static __attribute__((unused)) int sd_hyper_steps(const double *a, const double 
   return power;
 }
 
-/* Gauss's function 2F1 of a, b, c at x up to 1, and of whole negative a or b anywhere: its series near 0, DLMF 15.2.1,
-   DLMF 15.8.1 below -1/2 and for c - a - b < 0, and steps towards 1. */
+/* a - b of pairs */
+static __attribute__((unused)) void sd_pair_less(const double *a, const double *b, double *r) {
+  double minus[2] = {-b[0], -b[1]};
+  sd_pair_add(a, minus, r);
+}
+
+/* Gauss's function 2F1 of a, b, c at x up to 1, and of whole negative a or b anywhere. Of the forms by Euler's and
+   Pfaff's transformations, DLMF 15.8.1, those whose terms cancel least come first: each by its series, DLMF 15.2.1, and
+   then each in steps, twice, where a change of the start tells which digits are left. nan where none has ten. */
 static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, double x) {
-  double first[2] = {a, 0}, second[2] = {b, 0}, pair[2] = {x, 0}, w[2], sum[2], turn[2], minus[2], excess, front = 1;
-  int power, ends;
+  const double one[2] = {1, 0};
+  double first[2] = {a, 0}, second[2] = {b, 0}, third[2] = {c, 0}, at[2] = {x, 0}, w[2], sum[2], turn[2], less_a[2];
+  double less_b[2], small[2], other[2];
+  double forms[4][11]; /* the pairs a, b, z, 1 - z, p, and how much cancels, of (1 - x)^p times the function at z */
+  int power, ends, count = 0, left = sd_hyper_terms();
   if (a != a || b != b || c != c || x != x) return __builtin_nan("");
   if (a > b) return sd_hyp2f1(b, a, c, x);
   ends = sd_is_pole(a) || sd_is_pole(b);
   if (sd_is_pole(c) && !((sd_is_pole(a) && a >= c) || (sd_is_pole(b) && b >= c))) return __builtin_inf();
   if (x == 0 || a == 0 || b == 0) return 1;
   if (!(__builtin_fabs(a) < 1e5 && __builtin_fabs(b) < 1e5 && __builtin_fabs(c) < 1e5)) return __builtin_nan("");
-  if (__builtin_fabs(x) <= 0.5 || (ends && (x < 0 || x > 1))) {
-    power = sd_hyper_sum(2, first, second, c, pair, sum, turn);
-    if (sum[0] == sum[0] || !(x < 0) || ends) return __builtin_ldexp(sum[0], power);
-  }
-  if (x > 1) return __builtin_nan("");
   sd_pair_of_sum(1, -x, w);
-  if (x < 0) { /* (1 - x)^-a times that of a, c - b at x / (x - 1) */
-    if (x == -__builtin_inf()) return a > 0 ? 0 : __builtin_nan("");
-    front = __builtin_pow(w[0], -a) * (1 - a * (w[1] / w[0]));
-    sd_pair_of_sum(c, -b, second);
-    minus[0] = 1;
-    minus[1] = 0;
-    sd_pair_div(minus, w, w);
-    if (w[0] > 0.5) {
-      minus[0] = -x;
-      sd_pair_mul(minus, w, pair);
-      power = sd_hyper_sum(2, first, second, c, pair, sum, turn);
-      return __builtin_ldexp(front * sum[0], power);
+  sd_pair_less(third, first, less_a);
+  sd_pair_less(third, second, less_b);
+  if (x >= 1) {
+    if (ends) {
+      power = sd_hyper_sum(&left, 1e-19, 2, first, second, c, at, sum, turn);
+      if (sum[0] == sum[0] || x > 1) return __builtin_ldexp(sum[0], power);
     }
-  } else {
-    sd_pair_of_sum(c, -a, first);
-    sd_pair_of_sum(c, -b, second);
-    minus[0] = -b;
-    minus[1] = 0;
-    sd_pair_add(first, minus, sum);
-    excess = sum[0];
-    if (x == 1) {
-      if (ends) {
-        first[0] = a;
-        second[0] = b;
-        first[1] = second[1] = 0;
-        power = sd_hyper_sum(2, first, second, c, pair, sum, turn);
-        return __builtin_ldexp(sum[0], power);
+    if (x > 1) return __builtin_nan("");
+    sd_pair_less(less_a, second, other);
+    if (other[0] <= 0) return __builtin_inf();
+    return __builtin_tgamma(c) / __builtin_tgamma(less_a[0]) * (__builtin_tgamma(other[0]) / __builtin_tgamma(less_b[0]));
+  }
+  if (x == -__builtin_inf()) return a > 0 ? 0 : __builtin_nan("");
+  sd_pair_div(one, w, small); /* 1 / (1 - x) */
+  sd_pair_mul(small, at, turn);
+  turn[0] = -turn[0];
+  turn[1] = -turn[1];                   /* x / (x - 1) */
+  for (int turned = 0; turned < 2; turned++) /* at x, and at x / (x - 1) */
+    for (int swapped = 0; swapped < 2; swapped++) {
+      double *to = forms[count];
+      const double *left_one = swapped ? less_a : first, *right_one = turned == swapped ? second : less_b;
+      if (sd_is_pole(c) && turned + swapped) continue;
+      if (turned ? x > 0 : x < -0.9) continue;
+      for (int j = 0; j < 2; j++) {
+        to[0 + j] = left_one[j];
+        to[2 + j] = right_one[j];
+        to[4 + j] = turned ? turn[j] : at[j];
+        to[6 + j] = turned ? small[j] : w[j];
+        to[8 + j] = turned ? -(swapped ? second[j] : first[j]) : 0;
       }
-      if (excess <= 0) return __builtin_inf();
-      return __builtin_tgamma(c) / __builtin_tgamma(first[0]) * (__builtin_tgamma(excess) / __builtin_tgamma(second[0]));
+      if (!turned && swapped) sd_pair_less(less_a, second, to + 8);
+      to[10] = -__builtin_fmin(0, to[0]) - __builtin_fmin(0, to[2]);
+      if (to[4] < 0) to[10] += __builtin_fabs(to[0]) + __builtin_fabs(to[2]);
+      count++;
     }
-    if (!ends && (excess < 0 || sd_is_pole(first[0]) || sd_is_pole(second[0]))) { /* DLMF 15.8.1, Euler's */
-      front = __builtin_pow(w[0], excess) * (1 + excess * (w[1] / w[0]));
-    } else {
-      first[0] = a;
-      second[0] = b;
-      first[1] = second[1] = 0;
+  for (int by_steps = 0; by_steps < 2; by_steps++) {
+    int open = (1 << count) - 1;
+    while (open) {
+      double *best = 0, change, log_w = x < 0 || x < 0.5 ? __builtin_log1p(-x) : __builtin_log(w[0]);
+      int which = 0, before;
+      for (int i = 0; i < count; i++)
+        if (open >> i & 1 && (!best || forms[i][10] < best[10])) best = forms[which = i];
+      open &= ~(1 << which);
+      if (by_steps && best[4] < 0) continue;
+      if (by_steps) {
+        before = sd_hyper_steps(&left, 0, best + 0, best + 2, c, best + 6, sum);
+        power = sd_hyper_steps(&left, 1e-20, best + 0, best + 2, c, best + 6, other);
+        change = ((other[0] - sum[0]) + (other[1] - sum[1])) / sum[0];
+        if (power != before || !(__builtin_fabs(change) < 1e-10)) continue;
+      } else {
+        int some = left < 3000 ? left : 3000, rest = left - some;
+        if (best[4] > 0.9 && !sd_is_pole(best[0]) && !sd_is_pole(best[2])) continue;
+        power = sd_hyper_sum(&some, 1e-19, 2, best + 0, best + 2, c, best + 4, sum, other);
+        left = some + rest;
+        if (sum[0] != sum[0]) continue;
+      }
+      if (best[8] == 0) return __builtin_ldexp(sum[0], power);
+      change = __builtin_pow(w[0], best[8]) * (1 + best[8] * (w[1] / w[0]) + best[9] * log_w);
+      if (change > 1e-250 && change < 1e250 && __builtin_fabs(sum[0]) < 1e50 && __builtin_fabs(sum[0]) > 1e-50)
+        return __builtin_ldexp(change * sum[0], power);
+      return sd_times_exp(sum[0], power, best[8] * log_w);
     }
   }
-  power = sd_hyper_steps(first, second, c, w, sum);
-  return __builtin_ldexp(front * sum[0], power);
+  return __builtin_nan("");
 }

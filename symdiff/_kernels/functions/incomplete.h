@@ -93,6 +93,11 @@ static __attribute__((unused)) double sd_cumulants(int count, const double *w, c
   return sum;
 }
 
+/* log(1 - exp(x)) for x <= 0 */
+static __attribute__((unused)) double sd_log_of_rest(double x) {
+  return x > -0.69314718055994530942 ? __builtin_log(-__builtin_expm1(x)) : __builtin_log1p(-__builtin_exp(x));
+}
+
 /* The sum of positive terms, each the one before times x (d + k) / (e + k), from 1 on (without d times x / (e + k));
    c[m + 4 n] are derivatives of its logarithm for m + n <= most, by p in d = q + p, e = 1 + p and by q, which d alone
    has. */
@@ -139,6 +144,14 @@ static __attribute__((unused)) double sd_gamma_tail(int most, double a, double x
     c[2] -= sd_polygamma(1, 1 + a);
     c[3] -= sd_polygamma(2, 1 + a);
     for (int i = 1; i <= 3; i++) r[i] = sd_of_logarithm(c, i, 0);
+    if (apart && x <= 1) { /* near 1 for a small a, which is a factor of all that is added here; DLMF 8.7.1 */
+      double power = 1, rest = 0;
+      for (int k = 1; k < 20; k++) {
+        power *= -x / k;
+        rest += power / (a + k);
+      }
+      *log_tail = a * __builtin_log(x) - sd_lgamma_gap(1, a) + __builtin_log1p(a * rest);
+    }
     return 0;
   }
   start = __builtin_log(x) - sd_digamma(apart ? 1 + a : a);
@@ -206,13 +219,18 @@ static __attribute__((unused)) double sd_gamma_by(int n, int in_logarithm, int a
     return above ? -slope : slope;
   }
   if (n == 0 && upper == above) return in_logarithm ? log_tail : __builtin_exp(log_tail);
-  if (n == 0) return in_logarithm ? __builtin_log1p(-__builtin_exp(log_tail)) : -__builtin_expm1(log_tail);
+  if (n == 0) return in_logarithm ? sd_log_of_rest(log_tail) : -__builtin_expm1(log_tail);
   if (in_logarithm && upper == above) return c[n];
   other = __builtin_exp(log_tail);
   if (!in_logarithm) return (upper == above ? other : -other) * r[n];
   for (int i = 1; i <= n; i++) r[i] *= other / __builtin_expm1(log_tail);
   r[4] = 0;
   return sd_to_logarithm(r, n, 0);
+}
+
+/* polygamma(n, whole) - polygamma(n, start) for whole = start + by, which keeps its digits where start is far above */
+static __attribute__((unused)) double sd_polygamma_less(int n, double whole, double start, double by) {
+  return by < -0.5 * start ? sd_polygamma(n, whole) - sd_polygamma(n, start) : sd_polygamma_gap(n, start, by);
 }
 
 /* The logarithm of the lower tail of the beta distribution below x = 1 - y, the derivatives of it by a and b,
@@ -223,8 +241,8 @@ static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, d
   double tilt = ((b - 1) * x - a * y) / y;
   double log_x = y < 0.5 ? __builtin_log1p(-y) : __builtin_log(x);
   double log_y = x < 0.5 ? __builtin_log1p(-x) : __builtin_log(y);
-  double start_a, start_b, by_a, by_b, both = a + b, f[16];
-  int count = 0, apart = b < 1;
+  double start_a, start_b, by_a, by_b, both = a + b, f[16] = {0}, of_b[3];
+  int count = 0, apart = b < 1, near = 0;
   if (a <= 1 || (x < 0.9 && (x * both < 0.8 * a || a * both < 3000 * b))) { /* DLMF 8.17.8 */
     total = sd_rising_sum(most, 1, x, both, 1 + a, c) / a;
     start_a = 1 + a;
@@ -252,15 +270,32 @@ static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, d
     by_a = b;
   }
   *log_tail = sd_beta_front(a, b, x, y) + __builtin_log(total);
+  if (a < 1 && x < 0.96 && *log_tail > -0.5) { /* a is a factor of all that is added here; DLMF 8.17.7 */
+    double p[4] = {1, 0, 0, 0}, rest[4] = {0, 0, 0, 0}, size = 1; /* with three derivatives by b */
+    for (int k = 1; k < 2000 && size > 1e-18; k++) {
+      size = 0;
+      for (int i = 3; i >= 0; i--) {
+        p[i] = (p[i] * (k - b) - (i ? i * p[i - 1] : 0)) / k * x;
+        rest[i] += p[i] / (a + k);
+        size += __builtin_fabs(p[i]);
+      }
+    }
+    *log_tail = a * log_x - sd_lgamma_gap(1, a) + sd_lgamma_gap(b, a) + __builtin_log1p(a * rest[0]);
+    for (int i = 1; i <= 3; i++) f[4 * i] = a * rest[i] / (1 + a * rest[0]);
+    for (int i = 1; i <= 3; i++) of_b[i - 1] = sd_to_logarithm(f, 0, i) + sd_polygamma_gap(i - 1, b, a);
+    near = 1;
+  }
   *slope = 1 / (x * y * total);
   start_b = apart ? 1 + b : b;
   by_b = apart ? a - 1 : a;
-  c[1] += log_x + sd_polygamma_gap(0, start_a, by_a);
-  c[4] += log_y + sd_polygamma_gap(0, start_b, by_b);
-  c[2] += sd_polygamma_gap(1, start_a, by_a);
-  c[8] += sd_polygamma_gap(1, start_b, by_b);
-  c[3] += sd_polygamma_gap(2, start_a, by_a);
-  c[12] += sd_polygamma_gap(2, start_b, by_b);
+  for (int k = 0; k < 3 && !near; k++) of_b[k] = c[4 * k + 4] + (k ? 0 : log_y) + sd_polygamma_less(k, both, b, a);
+  c[1] += log_x + sd_polygamma_less(0, both, start_a, by_a);
+  c[4] += log_y + sd_polygamma_less(0, both, start_b, by_b);
+  c[2] += sd_polygamma_less(1, both, start_a, by_a);
+  c[8] += sd_polygamma_less(1, both, start_b, by_b);
+  c[3] += sd_polygamma_less(2, both, start_a, by_a);
+  c[12] += sd_polygamma_less(2, both, start_b, by_b);
+  for (int k = 0; k < 3 && near && !apart; k++) c[4 * k + 4] = of_b[k];
   c[5] += sd_polygamma(1, both);
   c[6] += sd_polygamma(2, both);
   c[9] += sd_polygamma(2, both);
@@ -269,9 +304,9 @@ static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, d
   for (int n = 0; n <= 3; n++)
     for (int m = 0; m + n <= 3; m++) r[m + 4 * n] = f[m + 4 * n] + (apart && n ? n * f[m + 4 * n - 4] / b : 0);
   if (apart) { /* b times the rest, whose derivatives near b = 0 are far smaller than those of their logarithms */
-    c[4] += 1 / b;
-    c[8] -= 1 / (b * b);
-    c[12] += 2 / (b * b * b);
+    for (int k = 0; k < 3; k++) c[4 * k + 4] = of_b[k];
+    for (int n = 1; n <= 3 && a < b; n++) /* near 1, where the rest is nearly 1 / b */
+      for (int m = 0; m + n <= 3; m++) r[m + 4 * n] = sd_of_logarithm(c, m, n);
   }
 }
 
@@ -299,7 +334,7 @@ static __attribute__((unused)) double sd_beta_of(int m, int n, int in_logarithm,
   }
   sd_beta_tail(most, b, a, y, x, &log_tail, &slope, r, c); /* with a and b exchanged */
   if (i < 0) return slope * (__builtin_exp(log_tail) / -__builtin_expm1(log_tail));
-  if (i == 0) return in_logarithm ? __builtin_log1p(-__builtin_exp(log_tail)) : -__builtin_expm1(log_tail);
+  if (i == 0) return in_logarithm ? sd_log_of_rest(log_tail) : -__builtin_expm1(log_tail);
   other = __builtin_exp(log_tail);
   if (!in_logarithm) return -other * c[n + 4 * m];
   for (int k = 0; k <= 3; k++)

@@ -256,6 +256,41 @@ static __attribute__((unused)) double sd_k_moment(double order, double v, double
   return sum * step;
 }
 
+/* Bessel functions where SciPy's have no digits, and 0 where they have: J_v(x) or Y_v(x) for which = 0 or 1 and x from
+   1e8 on, by the first terms of Debye's expansions, DLMF 10.19.6, and K_v(x) for which = 2 and v from 600 on, by the
+   uniform expansion, DLMF 10.41.4. nan between where J and Y oscillate and where they are 0 and infinite. */
+static __attribute__((unused)) double sd_bessel_far(double which, double v, double x) {
+  double s, r, phase, turn, c, n, p, square, sum, size;
+  if (v != v || x != x) return __builtin_nan("");
+  if (which == 2) {
+    v = __builtin_fabs(v);
+    if (v < 600 || !(v < 1e300) || !(x > 0)) return 0;
+    r = __builtin_hypot(v, x);
+    p = v / r;
+    square = p * p;
+    sum = 1 - p * (3 - 5 * square) / 24 / v + square * (81 - square * (462 - 385 * square)) / 1152 / v / v -
+          square * p * (30375 - square * (369603 - square * (765765 - 425425 * square))) / 414720 / v / v / v;
+    size = v * __builtin_asinh(v / x) - r; /* in two factors, since a rounded exponent of 700 has lost digits already */
+    c = __builtin_exp(0.5 * size);
+    return c * (__builtin_sqrt(1.57079632679489661923 / r) * sum) * c;
+  }
+  if (x < 1e8) return 0;
+  if (x == __builtin_inf()) return __builtin_isinf(v) ? __builtin_nan("") : 0;
+  s = v / x;
+  if (!(__builtin_fabs(s) <= 0.5)) {
+    if (!(v > 4 * x)) return __builtin_nan("");
+    return which == 0 ? 0 : -__builtin_inf();
+  }
+  size = __builtin_sqrt((1 - s) * (1 + s));
+  /* what sqrt(x^2 - v^2) + v asin(v / x) is more than x, less the next term */
+  phase = x * (s * (__builtin_asin(s) - s / (1 + size))) - (1 + 5. / 3 * (s / size) * (s / size)) / (8 * x * size);
+  n = v - 4 * __builtin_floor(0.25 * v); /* the order modulo 4, exactly */
+  turn = phase - 1.57079632679489661923 * (n + 0.5);
+  if (which == 1) turn -= 1.57079632679489661923;
+  c = __builtin_cos(x) * __builtin_cos(turn) - __builtin_sin(x) * __builtin_sin(turn);
+  return c * (0.79788456080286535588 / __builtin_sqrt(x * size));
+}
+
 /* Ai, Ai', Bi or Bi' for which = 0 to 3, by Taylor steps from whole numbers, and far out by their asymptotic
    expansions. Relative error below 1e-14; below 0, where they oscillate, of their size
    there, and of the phase's rounding. */

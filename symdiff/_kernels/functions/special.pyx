@@ -72,6 +72,7 @@ cdef extern from "functions/tails.h":
 cdef extern from "functions/integrals.h":
     double sd_i_moment(double order, double x) noexcept nogil
     double sd_k_moment(double order, double v, double x) noexcept nogil
+    double sd_bessel_far(double which, double v, double x) noexcept nogil
     double sd_airyai(double x) noexcept nogil
     double sd_airyaiprime(double x) noexcept nogil
     double sd_airybi(double x) noexcept nogil
@@ -178,6 +179,11 @@ def i_moment(order, x):
 def k_moment(order, v, x):
     """Integral of ``(cosh(t) - 1)**order * cosh(v * t) * exp(-x * (cosh(t) - 1))`` over t > 0; orders 0 to 10."""
     return every(sd_k_moment, within(order, 0, 10, "k_moment"), v, x)
+
+
+def bessel_far(which, v, x):
+    """Bessel functions J, Y, K (0, 1, 2) from where SciPy's have no digits: x above 1e8, orders of K above 600."""
+    return every(sd_bessel_far, within(which, 0, 2, "bessel_far"), v, x)
 
 
 def ellipk_derivative(order, p):

@@ -88,6 +88,7 @@ static const sd_scalar sd_scalars[] = {
     SD_ONE("lambertwm1", sd_lambertwm1),
     SD_THREE("polygamma_gap", sd_polygamma_gap),
     SD_THREE("k_moment", sd_k_moment),
+    SD_THREE("bessel_far", sd_bessel_far),
     SD_TWO("gammainc_by_a", sd_gammainc_by_a),
     SD_TWO("gammainc_by_aa", sd_gammainc_by_aa),
     SD_TWO("gammainc_by_aaa", sd_gammainc_by_aaa),

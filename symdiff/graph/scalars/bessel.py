@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from .. import BOOL, Node, constant, elementwise
-from .functions import Interval, compare, where
+from .functions import Formula, Interval, compare, where
 from .making import ABSENT, ANY, NONE, named, order_of, row, unary
 
 sign, j0, j1, jv, y0, y1, yv = (named(name) for name in ("sign", "j0", "j1", "jv", "y0", "y1", "yv"))
@@ -21,6 +21,8 @@ absolute, exp, floor, gamma, power = (named(name) for name in ("abs", "exp", "fl
 #: Orders, and arguments that none of the functions has a zero near.
 ORDERS: Interval = (0.2, 3.7)
 NEAR: Interval = (0.3, 2.0)
+#: From where on two terms of Debye's expansion have all digits.
+FAR = 1e8
 
 
 def _moment(order: float, x: Node) -> Node:
@@ -44,34 +46,80 @@ def _iv(v: Node, x: Node) -> Node:
     mirrored = elementwise("logical_and", (compare("less", v, 0.0), compare("equal", v, floor(v))), BOOL)
     order = where(mirrored, -v, v)
     near = power(0.5 * x, order) / gamma(order + 1.0)
-    return where(compare("less", absolute(x), 1e-8), near, named("iv_far")(v, x))
+    # beyond 1e9 it is infinite, unless the order is as large; SciPy's has places of nan there
+    no_further = where(compare("less", absolute(v), 1e8), named("minimum")(x, 1e9), x)
+    return where(compare("less", absolute(x), 1e-8), near, named("iv_far")(v, no_further))
 
 
-def _yv(v: Node, x: Node) -> Node:
-    # beyond 1e9 SciPy's function recurs from order 0 to a whole order, seconds for one element; nan as the order is
-    # answered at once, where a choice between results would compute both
-    slow = elementwise("logical_and", (compare("less", 1e4, absolute(v)), compare("less", 1e9, x)), BOOL)
-    return named("yv_near")(where(slow, float("nan"), v), x)
+def _or_far(which: int, near: str) -> Formula:
+    """Return a function as SciPy's, and beyond 1e8, where that has a rounded phase or no value, by an expansion."""
+
+    def call(v: Node, x: Node) -> Node:
+        # nan as the order is answered at once: SciPy's may recur for seconds, and a choice computes both
+        far = compare("less_equal", FAR, x)
+        nothing = where(far, float("nan"), v)
+        return where(far, _bessel_far(which, v, x), named(near)(nothing, x))
+
+    return call
+
+
+def _order_or_far(which: int, order: int) -> Formula:
+    """Return J or Y of order 0 or 1 in the same way."""
+    near = ("j", "y")[which] + f"{order}_near"
+
+    def call(x: Node) -> Node:
+        size = x if which else absolute(x)
+        far = _bessel_far(which, constant(float(order)), size)
+        far = far if which or not order else sign(x) * far
+        return where(compare("less_equal", FAR, size), far, named(near)(x))
+
+    return call
+
+
+def _bessel_far(which: int, v: Node, x: Node) -> Node:
+    return elementwise("bessel_far", (constant(float(which)), v, x))
+
+
+def _kve(v: Node, x: Node) -> Node:
+    far = compare("less", 1e9, x)
+    return where(far, _k_moment(0.0, v, where(far, x, 0.0)), named("kve_near")(v, x))
 
 
 def _kv(v: Node, x: Node) -> Node:
     # SciPy's function is 0 from 698 on; two factors, since exp(-x) alone loses digits beyond 708
-    half = exp(-0.5 * x)
-    return where(compare("less", 1e9, x), 0.0, kve(v, x) * half * half)
+    half, scaled = exp(-0.5 * x), named("kve_near")(v, x)
+    beyond = elementwise("logical_and", (compare("equal", scaled, math.inf), compare("less", 600.0, absolute(v))), BOOL)
+    whole = where(beyond, _bessel_far(2, where(beyond, v, 0.0), x), scaled * half * half)
+    return where(compare("less", 1e9, x), _k_far(v, x), whole)
+
+
+def _k_far(v: Node, x: Node) -> Node:
+    # an order as large makes up for exp(-x)
+    return _bessel_far(2, where(compare("less", 1e9, x), v, 0.0), x)
 
 
 # Bessel functions; by the order no derivative is offered  DLMF 10.6.1, 10.29.1
-unary("j0", lambda x, f: -j1(x), ANY, numpy="special.j0", source="10.6.3", library="j0",
+unary("j0", lambda x, f: -j1(x), ANY, numpy="", source="10.6.3", expansion=_order_or_far(0, 0),
       range="[-0.5, 1]", parity="even", at_zero=(1.0, 0.0))
-unary("j1", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="special.j1", source="10.6.1", library="j1",
+unary("j1", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="", source="10.6.1", expansion=_order_or_far(0, 1),
       range="[-0.6, 0.6]", parity="odd", at_zero=(0.0, 0.5))
-unary("y0", lambda x, f: -y1(x), NEAR, numpy="special.y0", source="10.6.3", library="y0", singular=True)
-unary("y1", lambda x, f: 0.5 * (y0(x) - yv(2.0, x)), NEAR, numpy="special.y1", source="10.6.1", library="y1",
+unary("y0", lambda x, f: -y1(x), NEAR, numpy="", source="10.6.3", expansion=_order_or_far(1, 0), singular=True)
+unary("y1", lambda x, f: 0.5 * (y0(x) - yv(2.0, x)), NEAR, numpy="", source="10.6.1", expansion=_order_or_far(1, 1),
       singular=True)
-row("jv", (ABSENT, lambda v, x, f: 0.5 * (jv(v - 1.0, x) - jv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.jv",
-    sympy="besselj", source="10.6.1", library="jv", singular=True)
+unary("j0_near", lambda x, f: -j1(x), ANY, numpy="special.j0", source="10.6.3", library="j0", written=j0,
+      parity="even")
+unary("j1_near", lambda x, f: 0.5 * (j0(x) - jv(2.0, x)), ANY, numpy="special.j1", source="10.6.1", library="j1",
+      written=j1, parity="odd")
+unary("y0_near", lambda x, f: -y1(x), NEAR, numpy="special.y0", source="10.6.3", library="y0", written=y0,
+      singular=True)
+unary("y1_near", lambda x, f: 0.5 * (y0(x) - yv(2.0, x)), NEAR, numpy="special.y1", source="10.6.1", library="y1",
+      written=y1, singular=True)
+row("jv", (ABSENT, lambda v, x, f: 0.5 * (jv(v - 1.0, x) - jv(v + 1.0, x))), (ORDERS, NEAR), numpy="",
+    sympy="besselj", source="10.6.1", expansion=_or_far(0, "jv_near"), singular=True)
+row("jv_near", (ABSENT, lambda v, x, f: 0.5 * (jv(v - 1.0, x) - jv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.jv",
+    source="10.6.1", library="jv", written=jv, singular=True)
 row("yv", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="",
-    sympy="bessely", source="10.6.1", expansion=_yv, singular=True)
+    sympy="bessely", source="10.6.1", expansion=_or_far(1, "yv_near"), singular=True)
 row("yv_near", (ABSENT, lambda v, x, f: 0.5 * (yv(v - 1.0, x) - yv(v + 1.0, x))), (ORDERS, NEAR), numpy="special.yv",
     source="10.6.1", library="yv", written=yv, singular=True)
 unary("i0", lambda x, f: i1(x), ANY, numpy="special.i0", source="10.29.3", library="i0", singular=True,
@@ -105,8 +153,12 @@ unary("k0e", lambda x, f: -_k_moment(1.0, constant(0.0), x), NEAR, numpy="specia
       library="k0e", singular=True, range="(0, inf)", monotone="decreasing")
 unary("k1e", lambda x, f: -_k_moment(1.0, constant(1.0), x), NEAR, numpy="special.k1e", source="10.32.9",
       library="k1e", singular=True, range="(0, inf)", monotone="decreasing")
-row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), numpy="special.kve", source="10.32.9",
-    library="kve", singular=True)
+row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), numpy="", source="10.32.9",
+    expansion=_kve, singular=True)
+row("kve_near", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), numpy="special.kve", source="10.32.9",
+    library="kve", written=kve, singular=True)
+row("bessel_far", (NONE, ABSENT, ABSENT), ((0.0, 0.0), ORDERS, (1e8, 1e9)), numpy="bessel_far", source="10.19.6",
+    special="sd_bessel_far", singular=True)
 
 # Spherical Bessel functions
 row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",

@@ -153,7 +153,9 @@ def gelu(x: Node, approximate: bool = True) -> Node:
     """
     if not approximate:
         return x * apply("ndtr", x)
-    return x * apply("sigmoid", math.sqrt(8.0 / math.pi) * (x + 0.044715 * apply("power", x, 3.0)))
+    # where the step is 0 or 1, a cube overflows in float32, and so does the slope that 0 is multiplied by
+    near = apply("gelu_argument", x)
+    return x * apply("sigmoid", math.sqrt(8.0 / math.pi) * (near + 0.044715 * apply("power", near, 3.0)))
 
 
 def elu(x: Node, alpha: Node | float = 1.0) -> Node:
@@ -196,7 +198,7 @@ def hard_sigmoid(x: Node) -> Node:
 
 def hard_silu(x: Node) -> Node:
     """Return ``x * hard_sigmoid(x)``, which is called hard_swish, too."""
-    return x * hard_sigmoid(x)
+    return apply("maximum", x, -3.0) * hard_sigmoid(x)
 
 
 def squareplus(x: Node, b: Node | float = 4.0) -> Node:

@@ -183,6 +183,12 @@ def _log_cosh(x: Node) -> Node:
     return where(compare("less", size, 1.0), 0.5 * elementwise("log1p", (wave * wave,)), far)
 
 
+def _soft_sign(x: Node) -> Node:
+    # an infinite number is one at which the quotient has been 1 for long
+    near = maximum(minimum(x, 1e38), -1e38)
+    return near / (1.0 + absolute(near))
+
+
 def _xlogy(x: Node, y: Node) -> Node:
     zero = elementwise("logical_and", (compare("equal", x, 0.0), compare("equal", y, y)), BOOL)
     return where(zero, 0.0, x * log(y))
@@ -429,8 +435,14 @@ _row("pseudo_huber_slope", (_pseudo_huber_curvature, lambda delta, r, f: power(d
      (POSITIVE, ANY), numpy="", source="1.4.10", expansion=_pseudo_huber_slope, written=_pseudo_huber_slope)
 # what a quotient's rule would subtract far out is not there in its square
 _unary("soft_sign", lambda x, f: 1.0 / power(1.0 + absolute(x), 2.0), numpy="", source="1.4.10",
-       expansion=lambda x: x / (1.0 + absolute(x)),
+       expansion=_soft_sign,
        range="(-1, 1)", parity="odd", monotone="increasing", at_zero=(0.0, 1.0))
+# its argument as far as the step of the approximate gelu is neither 0 nor 1 in float64
+_unary("gelu_argument", lambda x, f: _f("gelu_inside")(x), numpy="", source="1.4.8",
+       expansion=lambda x: maximum(minimum(x, 24.0), -24.0), written=lambda x: x, parity="odd")
+_unary("gelu_inside", ZERO, numpy="", source="constant pieces",
+       expansion=lambda x: where(compare("greater", absolute(x), 24.0), 0.0, unless_nan(x)),
+       written=lambda x: broadcast_to(constant(1.0), x.shape), range="[0, 1]")
 _unary("sign", ZERO, sympy="sign", source="constant pieces", instruction="sd_sign",
        range="[-1, 1]", parity="odd", monotone="not decreasing")
 _unary("floor", ZERO, sympy="floor", source="constant pieces", instruction="floor", monotone="not decreasing")

@@ -10,7 +10,7 @@ import math
 from functools import partial
 
 from .. import Node, constant, elementwise
-from .functions import Interval, Partial, Slope, compare, where
+from .functions import Interval, Partial, Slope, compare, scalar_constant, where
 from .making import ANY, NONE, POSITIVE, TWO_OVER_ROOT_PI, UNIT, named, next_order, order_of, row, unary
 
 exp, log, log1p, sin, cos = (named(name) for name in ("exp", "log", "log1p", "sin", "cos"))
@@ -24,6 +24,8 @@ DAWSON_RADIUS, DAWSON_TERMS = 7.0, 34
 #: Parameters of elliptic integrals, and complements of them.
 PARAMETER: Interval = (-3.0, 0.95)
 COMPLEMENT: Interval = (0.05, 4.0)
+#: Factors up to which a product of neighbouring numbers is differentiated as a polynomial.
+FACTORS = 30
 ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
@@ -52,6 +54,40 @@ def _voigt_slopes(part: str, other: str, sign: float) -> tuple[Slope | Partial, 
 def _voigt_profile_slopes() -> tuple[Slope, ...]:
     first = _voigt_slopes("real", "imag", -1.0)[1:]
     return tuple(lambda x, s, g, f, slope=slope: slope(constant(0.0), x, s, g, f) for slope in first)
+
+
+def _rising_slope(start: Node, factors: int) -> Node:
+    """Return the derivative of ``start * (start + 1) * ...``, a polynomial that has it at the zeros, too."""
+    product, slope = start, constant(1.0)
+    for k in range(1, factors):
+        factor = start + float(k)
+        slope = factor * slope + product
+        product = factor * product
+    return slope
+
+
+def _whole(n: Node) -> int | None:
+    """Return a whole number of factors that are written out."""
+    number = scalar_constant(n)
+    return int(number) if number is not None and number.is_integer() and abs(number) <= FACTORS else None
+
+
+def _poch_slope(a: Node, m: Node, f: Node) -> Node | None:
+    factors = _whole(m)
+    if factors is None:
+        return f * _gap(0.0, a, m)
+    if factors >= 0:
+        return _rising_slope(a, factors) if factors else None
+    return -(_rising_slope(a + float(factors), -factors) * (f * f))  # 1 / ((a - 1) (a - 2) ...)
+
+
+def _binom_slope(n: Node, k: Node, f: Node) -> Node | None:
+    factors = _whole(k)
+    if factors is None or factors < 0:
+        return f * _gap(0.0, n - k + 1.0, k)
+    if not factors:
+        return None
+    return _rising_slope(n - float(factors - 1), factors) / math.factorial(factors)
 
 
 def _zeta_slope(n: Node, s: Node, q: Node, f: Node) -> Node:
@@ -226,9 +262,9 @@ row("beta", (lambda a, b, f: named("beta_slope")(a, b), lambda a, b, f: named("b
 # a row of its own: its slope by b is a difference of poles
 row("beta_slope", (lambda a, b, f: _beta_twice(a, b), lambda a, b, f: _beta_mixed(a, b)), (POSITIVE, POSITIVE),
     numpy="", source="5.12.1", expansion=_beta_slope, written=_beta_slope, singular=True)
-row("poch", (lambda a, m, f: f * _gap(0.0, a, m), lambda a, m, f: f * digamma(a + m)), (POSITIVE, POSITIVE),
+row("poch", (_poch_slope, lambda a, m, f: f * digamma(a + m)), (POSITIVE, POSITIVE),
     numpy="special.poch", source="5.2.5", library="poch", singular=True)
-row("binom", (lambda n, k, f: f * _gap(0.0, n - k + 1.0, k), lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),
+row("binom", (_binom_slope, lambda n, k, f: f * _gap(0.0, k + 1.0, n - 2.0 * k)),
     ((4.0, 9.0), (0.5, 3.5)), numpy="special.binom", source="1.2.6", library="binom", singular=True)
 
 row("zeta", (lambda s, q, f: elementwise("zeta_by_s", (constant(1.0), s, q)),

@@ -8,6 +8,7 @@ from typing import Any
 from .basic import each
 
 __all__ = [
+    "bessel_far",
     "i0",
     "i0e",
     "i1",
@@ -122,6 +123,44 @@ def i1_of_number(x: float) -> float:
 def i1(x: Any) -> Any:
     """Return the modified Bessel function I_1."""
     return each(i1_of_number, x)
+
+
+def bessel_far_of_number(which: float, v: float, x: float) -> float:
+    """Return J_v(x) or Y_v(x) for x from 1e8 on, DLMF 10.19.6, or K_v(x) for v from 600 on, DLMF 10.41.4; else 0."""
+    if math.isnan(v) or math.isnan(x):
+        return math.nan
+    if which == 2:
+        v = abs(v)
+        if v < 600 or not v < 1e300 or not x > 0:
+            return 0.0
+        r = math.hypot(v, x)
+        p = v / r
+        square = p * p
+        total = 1 - p * (3 - 5 * square) / 24 / v + square * (81 - square * (462 - 385 * square)) / 1152 / v / v
+        total -= square * p * (30375 - square * (369603 - square * (765765 - 425425 * square))) / 414720 / v / v / v
+        half = 0.5 * (v * math.asinh(v / x) - r)
+        if half > 709.0:
+            return math.inf
+        return math.exp(half) * (math.sqrt(0.5 * math.pi / r) * total) * math.exp(half)
+    if x < 1e8:
+        return 0.0
+    if x == math.inf:
+        return math.nan if math.isinf(v) else 0.0
+    s = v / x
+    if not abs(s) <= 0.5:
+        return math.nan if not v > 4 * x else 0.0 if which == 0 else -math.inf
+    size = math.sqrt((1 - s) * (1 + s))
+    turn = x * (s * (math.asin(s) - s / (1 + size))) - (1 + 5.0 / 3 * (s / size) * (s / size)) / (8 * x * size)
+    turn -= math.pi * (0.5 * (v - 4 * math.floor(0.25 * v)) + 0.25)
+    if which == 1:
+        turn -= 0.5 * math.pi
+    wave = math.cos(x) * math.cos(turn) - math.sin(x) * math.sin(turn)
+    return wave * (math.sqrt(2 / math.pi) / math.sqrt(x * size))
+
+
+def bessel_far(which: Any, v: Any, x: Any) -> Any:
+    """Return J, Y or K (0, 1, 2) where others have no digits."""
+    return each(bessel_far_of_number, which, v, x)
 
 
 def k_moment_of_number(order: float, v: float, x: float) -> float:
