@@ -69,7 +69,8 @@ from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
-from .simplify import finish, inline, join_cosines, narrow, simplify, stabilize
+from .simplify import finish, inline, join_cosines, simplify, stabilize
+from .simplify.narrowing import narrow
 from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.

@@ -25,7 +25,6 @@ from ..simplify import (
     join_cosines,
     lengths_of_one,
     named_signs,
-    narrow,
     paired_signs,
     prepare,
     simplify,
@@ -198,6 +197,8 @@ class Cut:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
         (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
+        from ..simplify.narrowing import narrow  # not needed by an import
+
         (narrowed,) = narrow([stable])
         self.node, self.signs = named_signs(smooth_directions(lengths_of_one(narrowed), _elementwise_slope))
         self.meeting = selections_that_meet(self.node, [view.base for view in views])

@@ -41,7 +41,6 @@ from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
 from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
-from .narrowing import narrow
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
 from .stability import identities, like_functions, nested_powers, removable, roots, weights
@@ -71,7 +70,6 @@ __all__ = [
     "join_cosines",
     "lengths_of_one",
     "named_signs",
-    "narrow",
     "paired_signs",
     "prepare",
     "simplify",

@@ -25,7 +25,6 @@ from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
 from ..graph.scalars.arithmetic import SUMS, factors_of, peel, terms_of, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Range, scalar_constant
-from .pairs import exchanged
 
 __all__ = [
     "are_transposes",
@@ -109,6 +108,8 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return True
     if node.is_contraction and are_transposes(node, node, depth - 1):
         return True
+    from .pairs import exchanged  # not needed by an import
+
     return exchanged(node, -2, -1, _PAIRS) == 1
 
 

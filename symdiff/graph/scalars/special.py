@@ -25,7 +25,7 @@ DAWSON_RADIUS, DAWSON_TERMS = 7.0, 34
 PARAMETER: Interval = (-3.0, 0.95)
 COMPLEMENT: Interval = (0.05, 4.0)
 #: Factors up to which a product of neighbouring numbers is differentiated as a polynomial.
-FACTORS = 30
+FACTORS = 6
 ROOT_HALF, ROOT_PI, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 
 # ---------------------------------------------------------------------------- partial derivatives that need words
