@@ -35,7 +35,7 @@ TAKEN: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
 
 
 def _values(formulas: dict[str, Any], wrt: Any, at: Any) -> dict[str, Any]:
-    outputs = {}
+    outputs: dict[str, Any] = {}
     for name, formula in formulas.items():
         outputs |= {name: formula, f"{name}'": sd.gradient(formula, wrt), f"{name}''": sd.hessian(formula, wrt)}
     kernel = sd.compile(outputs, [wrt], backend="interpreter")

@@ -119,7 +119,7 @@ REFERENCE = {
 
 
 #: Families of functions whose order is known beforehand.
-ORDERED = {each.name for each in (*REMAINDERS, *DIFFERENCES)}
+ORDERED = {each.name for each in REMAINDERS} | {each.name for each in DIFFERENCES}
 ORDERED |= {"dawsn_derivative", "power_remainder", "voigt_real", "voigt_imag"}
 
 

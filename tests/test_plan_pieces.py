@@ -149,7 +149,7 @@ def test_parts_with_much_in_common_are_one_loop() -> None:
 def test_parts_with_nothing_in_common_stay_apart() -> None:
     z = sd.matrix("z", 64, 256)
     i, f, g, o = _gates(z, 4, 1)
-    joined = np.concatenate([np.exp(i), np.sin(f), np.tanh(g), np.cos(o)], axis=1).node
+    joined = sd.asarray(np.concatenate([np.exp(i), np.sin(f), np.tanh(g), np.cos(o)], axis=1)).node
     (step,) = make_plan([z.node], [joined], 10_000).steps
     assert isinstance(step, LoopStep)
     assert len(step.pieces) == 4
