@@ -101,11 +101,43 @@ def test_what_depends_on_the_order_stays(names: list[str], weights: list[float],
         np.testing.assert_allclose(slope(np.array(at)), wanted, rtol=1e-13)
 
 
-def test_a_small_part_that_depends_on_the_order_is_seen() -> None:
+#: Formulas of two numbers that depend on their order at some place, or by a small part; and points where they do.
+HIDDEN: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
+    "a constant": (lambda x: 1e14 + np.max(x), (1.0, 2.0)),
+    "a small part": (lambda x: np.max(x) + np.min(x) + 1e-6 * np.max(x), (1.0, 2.0)),
+    "a threshold": (lambda x: np.maximum(np.max(x) - 10.0, 0.0), (1.0, 12.0)),
+    "a branch": (lambda x: np.sum(np.sort(x)) + sd.where(np.max(x) > 100.0, np.max(x), 1.0), (3.0, 200.0)),
+    "far out": (lambda x: np.max(x) * np.min(x) + sd.sigmoid(50.0 * (np.max(x) - 7.0)), (6.0, 7.01)),
+    "near 0": (lambda x: np.sum(np.sort(x)) + np.tanh(1e4 * np.max(x)), (-1e-4, 1e-5)),
+    "second order": (lambda x: 1e14 * np.sum(np.sort(x)) + 1e3 * np.max(x) ** 2, (1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_depends_on_the_order_anywhere_stays(name: str) -> None:
     x = sd.vector("x", 2)
-    for formula in (1e14 + np.max(x), np.max(x) + np.min(x) + 1e-6 * np.max(x)):
-        slope = sd.compile(sd.gradient(formula, x), [x], backend="interpreter")
-        assert slope(np.array([1.0, 2.0]))[1] != slope(np.array([1.0, 2.0]))[0]
+    formula, at = HIDDEN[name]
+    low, high = at
+    swapped = sd.compile(sd.gradient(formula(x), x), [x], backend="interpreter")(np.array([high, low]))
+    a, b = sd.scalar("a"), sd.scalar("b")  # a > b
+    plain = _in_order(formula, a, b)
+    wanted = [sd.compile(sd.gradient(plain, by, disconnected="zero"), [a, b], backend="interpreter")(high, low) for by in (a, b)]
+    np.testing.assert_allclose(swapped, wanted, rtol=1e-12)
+    turned = sd.compile(sd.gradient(formula(x), x), [x], backend="interpreter")(np.array([low, high]))
+    np.testing.assert_allclose(turned, wanted[::-1], rtol=1e-12)
+    second = sd.compile(sd.hessian(formula(x), x), [x], backend="interpreter")(np.array([high, low]))
+    double = sd.compile(sd.derivative(plain, a, 2), [a, b], backend="interpreter")(high, low)
+    np.testing.assert_allclose(second[0, 0], double, rtol=1e-12)
+
+
+def _in_order(formula: Callable[[Any], Any], a: Any, b: Any) -> Any:
+    """Return the formula where a is known to be the larger number."""
+
+    class Pair:
+        def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return {np.max: a, np.min: b, np.sort: sd.array([b, a])}[function]
+
+    return formula(Pair())
 
 
 def test_the_formula_is_that_of_the_elements() -> None:
