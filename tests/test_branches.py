@@ -27,7 +27,14 @@ from symdiff.simplify import inline, simplify
 Floats = npt.NDArray[np.float64]
 #: What an argument is divided by to make it infinite (nan where it is 0), or nan.
 POISONS = (0.0, np.nan)
-SCALARS = [name for name, row in FUNCTIONS.items() if BOOL not in (row.takes, row.gives) and name != "where"]
+#: Those that have a derivative: a form for large numbers has that of the function which it is a form of.
+SCALARS = [
+    name
+    for name, row in FUNCTIONS.items()
+    if BOOL not in (row.takes, row.gives)
+    and name != "where"
+    and any(rule not in (Partial.ABSENT, Partial.NONE) for rule in row.partials)
+]
 
 
 def compute(results: Sequence[Any], symbols: Sequence[Array], values: Sequence[npt.ArrayLike]) -> list[Floats]:
