@@ -158,7 +158,7 @@ row("kve", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), nump
 row("kve_near", (ABSENT, lambda v, x, f: -_k_moment(1.0, v, x)), (ORDERS, NEAR), numpy="special.kve", source="10.32.9",
     library="kve", written=kve, singular=True)
 row("bessel_far", (NONE, ABSENT, ABSENT), ((0.0, 0.0), ORDERS, (1e8, 1e9)), numpy="bessel_far", source="10.19.6",
-    special="sd_bessel_far", singular=True)
+    special="sd_bessel_far", orders=2, singular=True)
 
 # Spherical Bessel functions
 row("spherical_jn", (NONE, _spherical), ((2.0, 2.0), ANY), numpy="spherical_jn", source="10.51.2",
