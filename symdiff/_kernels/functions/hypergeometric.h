@@ -4,8 +4,8 @@
    Series are summed in pairs of doubles, whose second one has what the first one lacks: of terms that cancel, up to
    sixteen digits may be lost. */
 
-/* Terms that one value may take: about a thousandth of a second. */
-static __attribute__((unused)) int sd_hyper_terms(void) { return 12000; }
+/* Terms that one value may take: some thousandths of a second. */
+static __attribute__((unused)) int sd_hyper_terms(void) { return 30000; }
 
 /* r = a + b, exactly */
 static __attribute__((unused)) void sd_pair_of_sum(double a, double b, double *r) {
@@ -488,9 +488,9 @@ static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, do
       }
       if (best[8] == 0) return __builtin_ldexp(sum[0], power);
       change = __builtin_pow(w[0], best[8]) * (1 + best[8] * (w[1] / w[0]) + best[9] * log_w);
-      if (change > 1e-250 && change < 1e250 && __builtin_fabs(sum[0]) < 1e50 && __builtin_fabs(sum[0]) > 1e-50)
-        return __builtin_ldexp(change * sum[0], power);
-      return sd_times_exp(sum[0], power, best[8] * log_w);
+      if (!(change > 1e-250 && change < 1e250)) return sd_times_exp(sum[0], power, best[8] * log_w);
+      sum[0] = __builtin_frexp(sum[0], &before);
+      return __builtin_ldexp(change * sum[0], power + before);
     }
   }
   return __builtin_nan("");
