@@ -207,7 +207,8 @@ def test_every_backend_says_the_same_far_out(name: str) -> None:
         at = at[~(at[:, 0] < 0)]
     if name == "erfcinv":  # SciPy takes half of the least number, which is 0
         at = at[at[:, 0] != 5e-324]
-    orders = [k for k in (0.0, 1.0, 3.0) if k >= FUNCTIONS[name].domain[0][0]]
+    row = FUNCTIONS[name]
+    orders = [k for k in (0.0, 1.0, 3.0) if row.domain[0][0] <= k <= (row.orders or 3)]
     for order in orders if name in ORDERED else (None,):
         f = formula(name, order, args) * 1.0
         by_numpy, by_interpreter = (

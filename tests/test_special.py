@@ -254,8 +254,8 @@ def test_yv_is_nan_only_where_its_order_and_argument_are_large(backend: str) -> 
         assert abs(kernel(v, x) - special.yv(v, x)) <= 1e-15 * x * np.sqrt(0.64 / x)
 
 
-@pytest.mark.parametrize(("name", "m"), [("poch", 2), ("poch", 3), ("poch", 9), ("poch", 20), ("poch", -3),
-                                         ("binom", 2), ("binom", 3), ("binom", 8)])
+@pytest.mark.parametrize(("name", "m"), [("poch", 2), ("poch", 3), ("poch", 6), ("poch", -3),
+                                         ("binom", 2), ("binom", 3), ("binom", 6)])
 def test_products_of_neighbouring_numbers_have_slopes_at_their_zeros(name: str, m: int) -> None:
     x = sd.scalar("x")
     found = [getattr(sd, name)(x, m)]

@@ -710,6 +710,8 @@ def _reach_reshape(node: Node, part: Part) -> Part:
     reached: list[Entry] = [*found]
     for old, new in same_elements(x.shape, node.shape):
         entries = [part[a] for a in new]
+        if not old and not (isinstance(entries[0], tuple) and entries[0][2] in (None, 1)):
+            continue  # an axis that was put in is there once
         if len(old) <= 1 and len(new) == 1:
             reached[new[0]] = entries[0]
         elif len(old) == 1:
