@@ -91,6 +91,16 @@ def test_slopes_are_right_where_formulas_level_off(text: str) -> None:
             assert value == pytest.approx(float(want), rel=2e-14, abs=1e-300), (text, at)
 
 
+def test_a_fraction_that_is_shown_does_not_shrink_the_range_of_its_kernel() -> None:
+    a, b, c, d, x = symbols = [sd.scalar(name) for name in "abcdx"]
+    slope = sd.gradient((a * x + b) / (c * x + d), x)
+    assert str(slope) == "(a * d - c * b) / (c * x + d) ** 2"
+    for backend in ("interpreter", "numpy", "native"):
+        kernel = sd.compile(slope, symbols, backend=backend)
+        assert kernel(1e200, 1.0, 1.0, 1e200, 1.0) == pytest.approx(1.0, rel=1e-14)
+        assert kernel(2.0, 3.0, 5.0, 7.0, 11.0) == pytest.approx(-1 / 62**2, rel=1e-14)
+
+
 Formula = Callable[[Any, Callable[[Any], Any]], Any]
 
 

@@ -418,7 +418,8 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 def shorten(root: Node) -> Node:
     """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
     order, rules = postorder([root], most=_SMALL), _rules(SHOWN, mark=False)
-    if len(order) > _SMALL or not any(_is_open(node, rules) for node in order if node.op in PRODUCTS):
+    compared = [node for node in order if node.op in PRODUCTS or node.is_additive]
+    if len(order) > _SMALL or not any(_is_open(node, rules) for node in compared):
         return root
     current = [root]
     for _ in range(_PASSES):
@@ -552,7 +553,8 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)
-                if rules.ranged and node.op in PRODUCTS and row.kind != "arrays" and not keeps_range(node, found):
+                compared = row.kind == "derived" or (node.op in PRODUCTS and row.kind != "arrays")
+                if rules.ranged and compared and not keeps_range(node, found):
                     continue
                 if found.shape != node.shape:  # an operand that cancelled was longer
                     found = spread(found, node.shape)

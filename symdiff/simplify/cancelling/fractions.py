@@ -92,11 +92,11 @@ def _product(node: Node, sign: float, factors: dict[Node, float], new: dict[Node
     return spread(result, node.shape)
 
 
-def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None:
+def _all_together(parts: list[PowerProduct], inside: list[_Seen], as_many: bool = False) -> Node | None:
     """Return a sum over the highest power of one divisor, where the numerator has no more terms than the divisor.
 
     Products of sums are multiplied out: in ``(2 + s)(1 - s) / (1 + s)**2 + 1`` what is left is ``3 + s``. A sum that is
-    a factor of all terms stays one.
+    a factor of all terms stays one. ``as_many`` terms may be left as there were, if they have fewer factors.
     """
     parts, common = _without_common(parts)
     if common:
@@ -108,9 +108,9 @@ def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None
         height = max([-part.powers.get(below, 0) for part in parts])
         if bottom is None or height > HIGHEST:
             continue
-        # a quotient's derivative may have as many terms, (a d - b c) / (c x + d)**2
-        of_quotient = height > 1 and all(part.powers.get(below, 0) < 0 for part in parts)
-        most = min(len(bottom), len(parts) - (not of_quotient))
+        if as_many and (height < 2 or any(part.powers.get(below, 0) >= 0 for part in parts)):
+            continue
+        most = min(len(bottom), len(parts) - (not as_many))
         if _apart(parts, inside, alone, below, height, len(bottom)) > most:
             continue
         if not _may_cancel(parts, below, height, most):
@@ -132,6 +132,22 @@ def _all_together(parts: list[PowerProduct], inside: list[_Seen]) -> Node | None
                     result = make("divide", result, below)
                 return result
     return None
+
+
+@rule("add subtract", "a / (c x + d) - c (a x + b) / (c x + d)**2", "(a d - b c) / (c x + d)**2", "derived",
+      below=(INVERSE,))
+def _slope_of_quotient(node: Node) -> Node | None:
+    """Put the terms of a quotient's derivative on one denominator; those of lengths have forms of their own."""
+    terms = terms_of(node, TERMS)
+    if not terms.whole or not all(map(_is_fraction, node.args)):
+        return None
+    factors = [factors_of(term, TERMS, powers=HIGHEST).parts for _, term in terms.parts]
+    parts = [monomial(sign, term) for sign, term in terms.parts]
+    if None in parts or any(base.op in OF_LENGTHS for own in factors for base, _ in own):
+        return None
+    known = [part for part in parts if part is not None]
+    found = _all_together(known, [_seen_in(term) for _, term in terms.parts], as_many=True)
+    return None if found is None else spread(found, node.shape)
 
 
 def _without_common(parts: list[PowerProduct]) -> tuple[list[PowerProduct], list[Node]]:
