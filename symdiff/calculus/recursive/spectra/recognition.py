@@ -56,7 +56,11 @@ def as_function(c: Node, x: Node, leaves: Iterable[Node] = ()) -> OfEigenvalues 
     def taken(node: Node) -> Node:
         return parameters.setdefault(node, parameter(len(parameters)))
 
-    for node in postorder([c], lambda node: node in forms):
+    order = postorder([c], lambda node: node in forms)
+    ranges = {_range(node, x) for node in order if node.is_pad and node.shape[-1] == x.shape[-1]}
+    if len(ranges) > 1 and _cover(ranges, x.shape[-1]):  # one function of all may be meant, which is no step anywhere
+        return None
+    for node in order:
         if node not in forms:
             forms[node] = _form(node, x, forms, taken)
     formula = forms[c]
@@ -165,6 +169,12 @@ class _Range(NamedTuple):
     falling: bool
 
 
+def _cover(ranges: Iterable[_Range | None], n: Dim) -> bool:
+    """Tell whether each eigenvalue is in one of some ranges."""
+    places = [range(own.first, own.end) for own in ranges if own is not None]
+    return isinstance(n, int) and {*range(n)} <= {place for each in places for place in each}
+
+
 def _range(node: Node, x: Node) -> _Range | None:
     """Return which eigenvalues a slice takes, or a pad puts values in the places of; the stack must be whole."""
     *lead, (start, step, length) = node.payload.items
@@ -211,7 +221,8 @@ def within(form: Node, first: Dim, end: Dim, x: Node, taken: Taking) -> Node:
             below, here = _beside(edge, still)
             apart = where(compare("less", EQUAL * largest, here - below), 1.0, nan)
             half = taken(0.5 * (below + here))
-            inside = compare("less", half, point(0)) if above else compare("less", point(0), half)
+            # an eigenvalue at the edge is inside, where it is nan
+            inside = compare("less_equal", half, point(0)) if above else compare("less_equal", point(0), half)
             form = where(inside, form * taken(apart), 0.0)
     return form
 
