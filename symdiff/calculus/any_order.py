@@ -189,12 +189,12 @@ def _of_product(node: Node, args: list[Residues]) -> Residues:
 def _of_function(node: Node, args: list[Residues]) -> Any:
     """Return what a function gives element by element."""
     op = node.op
-    if op in ("add", "subtract", "multiply"):
+    if node.is_additive or node.is_multiplication:
         a, b = args
-        return (a + b if op == "add" else a - b if op == "subtract" else a * b) % _PRIME
-    if op == "negative":
+        return (a + b if node.is_addition else a - b if node.is_subtraction else a * b) % _PRIME
+    if node.is_negation:
         return -args[0] % _PRIME
-    if op == "divide":
+    if node.is_division:
         return args[0] * _inverse(args[1]) % _PRIME
     n = scalar_constant(node.args[1]) if node.is_power else None
     if n is not None and n.is_integer() and abs(n) <= _NODES:
