@@ -5,9 +5,9 @@ those of the product. Where the elements are eigenvalues, it has derivatives at 
 eigenvalue has. So the extrema and the sorted array are taken for elements of x as it stands, if the formula that is
 then made is the same for every order of x.
 
-That is decided in a field of residues, where sums, products, quotients and whole powers are exact: a function of a
-residue is a number made of both by a hash. Elements are random residues, and their order is changed by two
-permutations that all others are made of. So no rounding and no size of a term hides a difference (Schwartz, 1980).
+That is decided in a field of residues, where sums, products, quotients and whole powers are exact; the value of any
+other function is a hash of its name and its argument. The elements are random residues, in three orders: two
+permutations make all others. So neither rounding nor the size of a term hides a difference (Schwartz, 1980).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ORDERS = frozenset(("max", "min", "sort"))
 _NODES, _ELEMENTS = 400, 20_000
 #: Functions of arguments that may come in either order.
 _EITHER = frozenset(("maximum", "minimum", "hypot", "logaddexp"))
-#: What tells a number from itself, which is a question about nan.
+#: Comparisons of a number with itself, which ask whether it is nan, and what they give for residues, which never are.
 _ALIKE = {"equal": True, "not_equal": False, "less": False, "less_equal": True}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -93,9 +93,13 @@ def _is_in_any_order(formula: Node, x: Node) -> bool:
     if sum(_count(node) for node in order) > _ELEMENTS:
         return False
     moving = dependents(order, [x])
+    if formula not in moving:
+        return True
+    order = [node for node in order if node in moving]
+    beside = dict.fromkeys(arg for node in order for arg in node.args if arg not in moving)
     for seed in range(2):
         rng = Random(seed)  # noqa: S311 -- no secret
-        fixed = {node: _fixed(node, rng) for node in order if node not in moving}
+        fixed = {node: _fixed(node, rng) for node in beside}
         own = _drawn(x, rng)
         swapped = own[..., [1, 0, *range(2, own.shape[-1])]]
         try:

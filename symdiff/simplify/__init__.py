@@ -18,13 +18,13 @@ Files
     arrays      contractions, slices, inverses, paddings
     matrices    products, inverses and determinants of matrices
     facts       what is known of the numbers of any node, from its form and from declarations
-    pairs       functions of pairs: arrays that two axes may be exchanged in
+    pairs       arrays that are equal, or opposite, with two axes exchanged
     declared    rewrites by what is known of numbers
     positions   what is taken and added up at positions that a call brings
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions
     stability   forms that do not overflow or cancel
     powers      derivatives of high order as polynomials in a few functions
-    narrowing   parts computed where parts alone are read
+    narrowing   indices moved inward: of an array that is read in part, that part is computed
     inlining    names, barriers and custom functions removed before lowering
 Add
     an equation in ``pages``; what no equation says, a function with ``@rule`` in ``algebra`` or ``arrays``

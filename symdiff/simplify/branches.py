@@ -9,7 +9,7 @@ from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.scalars.arithmetic import factors_of
 from ..graph.scalars.functions import FUNCTIONS, where
 from .algebra import NUMBERS, folded
-from .rewriter import make, rule, settle, spread
+from .rewriter import make, multiplied, rule, settle, spread
 
 #: Most factors of a product that are compared.
 FACTORS = 8
@@ -71,11 +71,7 @@ def _half_of_ramp(node: Node) -> Node | None:
     place = next((i for i, (base, n) in enumerate(parts) if n == 1.0 and _share_at_zero(base) in ramps), None)
     if not ramps or not whole or place is None:
         return None
-    result = constant(float(sign))
-    for base, n in (*parts[:place], *parts[place + 1 :]):
-        for _ in range(int(abs(n))):
-            result = make("multiply" if n > 0 else "divide", result, base)
-    return spread(result, node.shape)
+    return spread(multiplied(constant(float(sign)), (*parts[:place], *parts[place + 1 :])), node.shape)
 
 
 def _ramp(node: Node) -> Node | None:

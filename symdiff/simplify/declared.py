@@ -45,7 +45,7 @@ from .facts import (
     transposed,
 )
 from .kept_range import is_ordinary
-from .rewriter import make, rule, spread, stabilize
+from .rewriter import make, multiplied, rule, spread, stabilize
 
 # ---------------------------------------------------------------------------- positive numbers
 
@@ -64,12 +64,10 @@ def _abs_of_known_sign(node: Node) -> Node | None:
         return _sizes_of_factors(node, parts) if whole and len(parts) > 1 else None
     result, rest = constant(1.0), constant(1.0)
     for (base, n), own in zip(parts, signs, strict=True):
-        size = base if own > 0 else make("negative", base)
-        for _ in range(int(abs(n))):
-            if own:
-                result = make("multiply" if n > 0 else "divide", result, size)
-            else:
-                rest = make("multiply" if n > 0 else "divide", rest, base)
+        if own:
+            result = multiplied(result, [(base if own > 0 else make("negative", base), n)])
+        else:
+            rest = multiplied(rest, [(base, n)])
     return spread(make("multiply", result, make("abs", rest)), node.shape)
 
 
@@ -81,11 +79,7 @@ def _sizes_of_factors(node: Node, parts: Sequence[tuple[Node, float]]) -> Node |
     inside = [arg for base in bases if base.op in FUNCTIONS for arg in base.args]
     if not any(sum(b is a or vanishes_with(b, a) for b in bases) > 1 for a in dict.fromkeys((*bases, *inside))):
         return None
-    result = constant(1.0)
-    for base, n in parts:
-        for _ in range(int(abs(n))):
-            result = make("multiply" if n > 0 else "divide", result, make("abs", base))
-    return spread(result, node.shape)
+    return spread(multiplied(constant(1.0), [(make("abs", base), n) for base, n in parts]), node.shape)
 
 
 @rule("maximum minimum", "max(a, b), a - b never negative", "a", "stability")
@@ -301,11 +295,8 @@ def _log_of_positive_determinants(node: Node) -> Node | None:
     rest = [(base, n) for base, n in parts if (base, n) not in known]
     result: Node | None = None
     if rest:
-        above = constant(1.0)
-        for base, n in rest:
-            for _ in range(int(abs(n))):
-                above = make("multiply" if n > 0 else "divide", above, base)
-        (result,) = stabilize([elementwise("log", (spread(above, node.shape),))])
+        above = spread(multiplied(constant(1.0), rest), node.shape)
+        (result,) = stabilize([elementwise("log", (above,))])
     for base, n in known:
         log = make("multiply", constant(abs(n)), matrix("logdet", base.args[0]))
         result = (log if n > 0 else make("negative", log)) if result is None else (

@@ -8,7 +8,7 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from threading import local
 from types import ModuleType
@@ -604,6 +604,14 @@ def settle(node: Node, level: int = PLAIN) -> Node:
 def make(op: str, *args: Node) -> Node:
     """Apply a scalar function and simplify the result."""
     return settle(elementwise(op, args, FUNCTIONS[op].gives))
+
+
+def multiplied(result: Node, factors: Iterable[tuple[Node, float]]) -> Node:
+    """Multiply by whole powers, divide by those below 0: one factor after the other, since a power may overflow."""
+    for base, n in factors:
+        for _ in range(int(abs(n))):
+            result = make("multiply" if n > 0 else "divide", result, base)
+    return result
 
 
 def spread(node: Node, shape: Shape) -> Node:

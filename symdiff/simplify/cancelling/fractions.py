@@ -13,7 +13,7 @@ from ...graph import Node, constant
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of, without_numbers
 from ...ground.gc_pause import noted
-from ..rewriter import make, rule, spread
+from ..rewriter import make, multiplied, rule, spread
 from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
 from .parts import TERMS, total_of
 
@@ -78,18 +78,12 @@ def _factor_within_sum(node: Node) -> Node | None:
             opened = like([times(term, PowerProduct(1.0, {base: times_divided})) for term in terms or ()])
             if opened and _length(opened) < _length(terms or []) + times_divided:
                 factors[base] -= times_divided * power
-                return _product(node, found.sign, factors, {total: total_of([written(term) for term in opened])})
+                whole = total_of([written(term) for term in opened])
+                left = [(whole if part is total else part, n) for part, n in factors.items()]
+                if found.sign < 0:  # divided first: a sign is not put into a difference, which has one in the formula
+                    left.sort(key=lambda factor: factor[1])
+                return spread(multiplied(constant(float(found.sign)), left), node.shape)
     return None
-
-
-def _product(node: Node, sign: float, factors: dict[Node, float], new: dict[Node, Node]) -> Node:
-    """Return a product of powers, of the shape of a node, with others in place of some factors."""
-    result = constant(sign)
-    # a sign is not put into a difference, which has one in the formula
-    for base, n in factors.items() if sign > 0 else sorted(factors.items(), key=lambda factor: factor[1]):
-        for _ in range(int(abs(n))):
-            result = make("multiply" if n > 0 else "divide", result, new.get(base, base))
-    return spread(result, node.shape)
 
 
 def _all_together(parts: list[PowerProduct], inside: list[_Seen], as_many: bool = False) -> Node | None:
@@ -141,13 +135,14 @@ def _slope_of_quotient(node: Node) -> Node | None:
     terms = terms_of(node, TERMS)
     if not terms.whole or not all(map(_is_fraction, node.args)):
         return None
-    factors = [factors_of(term, TERMS, powers=HIGHEST).parts for _, term in terms.parts]
-    parts = [monomial(sign, term) for sign, term in terms.parts]
-    if None in parts or any(base.op in OF_LENGTHS for own in factors for base, _ in own):
+    parts = [part for part in (monomial(sign, term) for sign, term in terms.parts) if part is not None]
+    if len(parts) < len(terms.parts):
         return None
-    known = [part for part in parts if part is not None]
-    found = _all_together(known, [_seen_in(term) for _, term in terms.parts], as_many=True)
-    return None if found is None else spread(found, node.shape)
+    found = _all_together(parts, [_seen_in(term) for _, term in terms.parts], as_many=True)
+    factors = [factors_of(term, TERMS, powers=HIGHEST).parts for _, term in terms.parts] if found is not None else []
+    if found is None or any(base.op in OF_LENGTHS for own in factors for base, _ in own):
+        return None
+    return spread(found, node.shape)
 
 
 def _without_common(parts: list[PowerProduct]) -> tuple[list[PowerProduct], list[Node]]:

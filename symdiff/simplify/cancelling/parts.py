@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...graph import Node, constant
 from ...graph.scalars.arithmetic import factors_of
-from ..rewriter import make
+from ..rewriter import make, multiplied
 
 #: Most factors of a product and terms of a sum that are compared.
 FACTORS, TERMS = 12, 9
@@ -69,11 +69,6 @@ def scalars_of(node: Node) -> set[tuple[Node, bool]]:
 def without_factor(term: Node, factor: Node) -> Node:
     """Return a product without a factor, which may be in front of an array."""
     found = factors_of(term, FACTORS)
-    result = constant(float(found.sign))
-    for base, n in found.parts:
-        if base is factor:
-            continue
-        inner = base.args[1] if base.is_contraction and base.args[0] is factor else base
-        for _ in range(int(abs(n))):
-            result = make("multiply" if n > 0 else "divide", result, inner)
-    return result
+    kept = [(base, n) for base, n in found.parts if base is not factor]
+    inner = [(base.args[1] if base.is_contraction and base.args[0] is factor else base, n) for base, n in kept]
+    return multiplied(constant(float(found.sign)), inner)

@@ -12,7 +12,7 @@ from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE, LOGARITHM, LOGARITHMS
 from ...graph.scalars.arithmetic import factors_of, terms_of
 from ..facts import hides_nan, is_surely_positive
-from ..rewriter import make, rule, spread
+from ..rewriter import make, multiplied, rule, spread
 from .parts import FACTORS, TERMS, product_of, total_of
 
 #: Most nodes of a product that are searched for logarithms.
@@ -118,9 +118,5 @@ def _without_ratio(term: Node, inside: set[Node]) -> Node:
     both = {base for base in powers if base in inside and len({n > 0 for part, n in found.parts if part is base}) == 2}
     if not found.whole or not both:
         return term
-    result = constant(float(found.sign))
     kept = [(part, n) for part, n in found.parts if part not in both]
-    for base, n in [*kept, *((base, powers[base]) for base in both)]:
-        for _ in range(int(abs(n))):
-            result = make("multiply" if n > 0 else "divide", result, base)
-    return result
+    return multiplied(constant(float(found.sign)), [*kept, *((base, powers[base]) for base in both)])

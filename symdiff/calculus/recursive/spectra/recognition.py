@@ -58,7 +58,7 @@ def as_function(c: Node, x: Node, leaves: Iterable[Node] = ()) -> OfEigenvalues 
 
     order = postorder([c], lambda node: node in forms)
     ranges = {_range(node, x) for node in order if node.is_pad and node.shape[-1] == x.shape[-1]}
-    if len(ranges) > 1 and _cover(ranges, x.shape[-1]):  # one function of all may be meant, which is no step anywhere
+    if len(ranges) > 1 and _cover(ranges, x.shape[-1]):  # together they may be one smooth function of all eigenvalues
         return None
     for node in order:
         if node not in forms:
