@@ -33,7 +33,7 @@ def every_operation() -> tuple[Program, list[str]]:
         kinds = SIGNATURES[op]
         args = [t.mask(v) if kind == "mask" else v for v, kind in zip([*loads, loads[0]], kinds, strict=False)]
         if op in MAX_ORDER:
-            args = [t.const(3.0), *loads[: len(kinds) - 1]]
+            args = [t.const(min(3.0, float(MAX_ORDER[op]))), *loads[: len(kinds) - 1]]
         value = t.op(op, *args)
         t.out((), [t.op("to_real", value) if op in MASK_OPS else value])
     t.out((6,), [t.const(c) for c in (np.inf, -np.inf, np.nan, -0.0, 5e-324, 1 / 3)])
