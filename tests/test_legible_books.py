@@ -75,7 +75,7 @@ ROWS = [
     Row("gammaln(a)+gammaln(b)-gammaln(a+b)", "a", {"a": (), "b": ()},
         "polygamma(1, a) - polygamma(1, a + b)", 2),
     Row("-sum(log(1+(x-u)**2/g**2))", "u", {"x": "n", "u": (), "g": ()},
-        "-2 * sum((u - x) / (g ** 2 + (x - u) ** 2))"),
+        "2 * sum((x - u) / ((x - u) ** 2 + g ** 2))"),
     Row("log(cosh(x-u))", "u", {"x": (), "u": ()},
         "-tanh(x - u)"),
     Row("sum(log(cosh(A@x-b)))", "x", {"A": ("m", "n"), "x": "n", "b": "m"},

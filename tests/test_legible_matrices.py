@@ -49,7 +49,7 @@ ROWS = [
         "q = w @ x / sum(w)\n((x - q) ** 2 + q ** 2 - sum(w * x ** 2) / sum(w)) / sum(w)"),
     Row("sum(w*x**2)/sum(w) - (sum(w*x)/sum(w))**2", "x", {"w": "n", "x": "n"},
         "2 * w * (x - w @ x / sum(w)) / sum(w)"),
-    Row("s / (s*sqrt(t))**2", "s", {"s": (), "t": sd.positive()}, "-1 / (s ** 2 * t)"),
+    Row("s / (s*sqrt(t))**2", "s", {"s": (), "t": sd.positive()}, "-1 / (t * s ** 2)"),
     Row("sum(diff(X, axis=0)**2)", "X", {"X": ("m", "n")}, "-2 * diff(pad(diff(X, axis=0), ((1, 1), (0, 0))), axis=0)"),
     Row("sum(diff(X, 2, axis=0)**2)", "X", {"X": ("m", "n")},
         "2 * diff(pad(diff(X, 2, axis=0), ((2, 2), (0, 0))), 2, axis=0)"),

@@ -12,18 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..graph import REAL, Node, concatenate, constant, postorder, rebuild, reshape
+from ..graph import REAL, Node, concatenate, constant, inputs_of, postorder, rebuild, reshape
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
 from ..simplify.rewriter import finish, make, shorten
 from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one
+from .layout import lay_out
+from .text import TextStyle
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
-#: How many times as long as the form that is computed one may be that was refused for numbers alone.
-_LONGER = 1.25
 
 
 def present(root: Node, *, derived: bool) -> Node:
@@ -49,7 +49,7 @@ def present(root: Node, *, derived: bool) -> Node:
     if short is finished:
         return shown
     plain = _shortest(_made_whole(finished))
-    return shown if _written_length(shown) <= _LONGER * _written_length(plain) else plain
+    return shown if _text_length(shown) <= _text_length(plain) else plain
 
 
 def _made_whole(root: Node) -> Node:
@@ -73,12 +73,9 @@ def _length(formula: Node) -> int:
     return len(postorder([formula]))
 
 
-def _written_length(formula: Node) -> int:
-    """Return how many operations and operands there are, with what is shared written out."""
-    lengths = dict[Node, int]()
-    for node in postorder([formula]):
-        lengths[node] = 1 + sum([lengths[arg] for arg in node.args])
-    return lengths[formula]
+def _text_length(formula: Node) -> int:
+    layout = lay_out([formula], TextStyle([str(leaf.name) for leaf in inputs_of([formula])]), derived=True)
+    return sum(map(len, layout.results)) + sum(len(name) + len(value) for name, value in layout.definitions)
 
 
 def _shortest(derivative: Node) -> Node:

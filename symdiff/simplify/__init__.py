@@ -35,7 +35,17 @@ from __future__ import annotations
 
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, positions, stability
-from .cancelling import deviations, differences, fractions, quotients, ratios, same_bases, shares, weighted
+from .cancelling import (
+    deviations,
+    differences,
+    fractions,
+    lowest_terms,
+    quotients,
+    ratios,
+    same_bases,
+    shares,
+    weighted,
+)
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
@@ -51,7 +61,7 @@ SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
     *(roots, nested_powers, identities, like_functions, differences, removable, weights),
     *(of_the_table, steps_and_logarithms, stability),
-    *(deviations, fractions, quotients, ratios, same_bases, shares, weighted),
+    *(deviations, fractions, quotients, ratios, same_bases, shares, weighted, lowest_terms),
     *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
 )
 arrange(SOURCES)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import isnan
 
 from ..graph import BOOL, REAL, Node, constant, elementwise, number
 from ..graph.kinds import BRANCHING, CHOICE
-from ..graph.scalars.arithmetic import factors_of
+from ..graph.scalars.arithmetic import factors_of, terms_of
 from ..graph.scalars.functions import FUNCTIONS, where
 from .algebra import NUMBERS, folded
 from .rewriter import make, multiplied, rule, settle, spread
+from .stability.exponents import added, linear
 
 #: Most factors of a product that are compared.
 FACTORS = 8
@@ -144,3 +146,42 @@ def _sum_of_choices(node: Node) -> Node | None:
             return None
         branches.append(make(node.op, first, second))
     return spread(settle(where(a.args[0], *branches)), node.shape)
+
+
+@rule("where", "where((x != 0) | (n != 0), n x**(n - 1), 0)", "n x**(n - 1)", "shown")
+def _power_of_zero(node: Node) -> Node | None:
+    """Leave out of what is shown that the slope of x**n is 0 where x and n are both 0."""
+    condition, slope, other = node.args
+    if number(other) != 0.0:
+        return None
+    parts, terms = _conditions(condition), [term for _, term in terms_of(slope, FACTORS).parts]
+    left = [part for part in parts if not all(_has_slope(term, part) for term in terms)]
+    if len(left) == len(parts):
+        return None
+    if left:
+        slope = where(reduce(lambda a, b: elementwise("logical_and", (a, b), BOOL), left), slope, other)
+    return spread(settle(slope), node.shape)
+
+
+def _conditions(condition: Node) -> list[Node]:
+    """Return the conditions that hold together in one."""
+    if condition.op != "logical_and":
+        return [condition]
+    return list(dict.fromkeys(part for arg in condition.args for part in _conditions(arg)))
+
+
+def _has_slope(product: Node, condition: Node) -> bool:
+    """Tell whether a product has x**(n - k) in it, or n / x, for a condition (x != 0) | (n != 0)."""
+    sides = condition.args if condition.op == "logical_or" else ()
+    if not sides or any(side.op != "not_equal" or number(side.args[1]) != 0.0 for side in sides):
+        return False
+    factors = factors_of(product, FACTORS, powers=FACTORS).parts
+    for x, n in ((sides[0].args[0], sides[1].args[0]), (sides[1].args[0], sides[0].args[0])):
+        own = linear(n)
+        for base, k in factors:
+            if base is x and k < 0.0 and (n, 1.0) in factors:
+                return True
+            of_base = base.is_power or base.op == "power_log"
+            if of_base and base.args[-2] is x and added(linear(base.args[-1]), own, -1.0).keys() <= {None}:
+                return True
+    return False

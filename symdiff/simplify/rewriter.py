@@ -40,13 +40,13 @@ class Rule(NamedTuple):
         What it finds and what it puts there, as a person writes it.
     rewrite : callable
         Takes a node, gives the new one or None.
-    kind : {"algebra", "stability", "form", "arrays", "reading", "derived", "values", "differentiated"}
+    kind : {"algebra", "stability", "form", "arrays", "reading", "derived", "values", "differentiated", "shown"}
         "stability" and "form" rules also run before differentiation, and only the former are told of,
         "arrays" rules have nothing to do with scalars, and "reading" rules only serve formulas small
         enough to be read. "derived" rules cancel terms of derivatives, where these may be nan, and leave formulas
         as a person wrote them. "values" rules keep a formula's value and not its derivatives, so they run on
         what is not differentiated any more; "differentiated" ones may have a value where the formula has none, so they
-        run on what is differentiated, and never on what is computed.
+        run on what is differentiated, and never on what is computed. "shown" ones run on what is shown alone.
     inside : frozenset of str
         Operations one of which is an argument wherever the rule fits; any, if empty.
     below : tuple of int
@@ -128,7 +128,7 @@ _KINDS = {
     READING: ("stability", "form", "algebra", "arrays", "reading"),
     DERIVED: ("stability", "form", "algebra", "arrays", "reading", "derived"),
     VALUES: ("stability", "form", "algebra", "arrays", "reading", "values"),
-    SHOWN: ("stability", "form", "algebra", "arrays", "reading", "derived"),
+    SHOWN: ("form", "algebra", "arrays", "reading", "derived", "shown"),
 }
 
 
@@ -418,7 +418,7 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 def shorten(root: Node) -> Node:
     """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
     order, rules = postorder([root], most=_SMALL), _rules(SHOWN, mark=False)
-    compared = [node for node in order if node.op in PRODUCTS or node.is_additive]
+    compared = [node for node in order if node.op in PRODUCTS or node.is_additive or node.is_choice]
     if len(order) > _SMALL or not any(_is_open(node, rules) for node in compared):
         return root
     current = [root]

@@ -37,7 +37,7 @@ def _power_base(x: Node, y: Node, f: Node) -> Node | None:
     # y x^(y-1); a constant exponent of 1 never meets 0^0, and with one of 0 the base is not looked at
     n = scalar_constant(y)
     if n is None:
-        return y * power(x, y - 1)
+        return f if x is y else y * power(x, y - 1)
     if n == 0:
         return None
     if n == 1:
@@ -47,7 +47,7 @@ def _power_base(x: Node, y: Node, f: Node) -> Node | None:
 
 def _not_both_zero(x: Node, y: Node, f: Node) -> Node | None:
     # only y 0^(y-1) at y = 0 has no meaning; elsewhere y = 0 is a point like others, with d²/dxdy = 1/x
-    if scalar_constant(y) is not None:
+    if scalar_constant(y) is not None or x is y:
         return None
     return elementwise("logical_or", (compare("not_equal", x, 0.0), compare("not_equal", y, 0.0)), BOOL)
 
@@ -156,7 +156,8 @@ def _logaddexp(a: Node, b: Node) -> Node:
 def _exp_share(b: Node, c: Node, t: Node) -> Node:
     # exp(-|t|) cannot overflow; with b = -c the difference is that of exp(-|t|) and 1
     small, far = exp(-absolute(t)), compare("greater", t, 0.0)
-    if scalar_constant(b) is not None and scalar_constant(b) == -(scalar_constant(c) or 0.0):
+    first, second = scalar_constant(b), scalar_constant(c)
+    if first is not None and second is not None and first == -second:
         rest = c * elementwise("expm1", (-absolute(t),))
         return where(far, -(small / rest), 1.0 / rest)
     return where(far, small / (b * small + c), 1.0 / (b + c * small))

@@ -11,8 +11,9 @@ Files
     parts        terms and factors, and sums and products of what is left
     monomials    terms as a number times powers
     ratios       ratios that are 1
-    same_bases   powers of one base above and below
+    same_bases   powers of one base in a product
     fractions    sums of fractions with one denominator
+    lowest_terms quotients of polynomials without common divisors, as they are shown
     quotients    derivatives of f(x y) / y by x
     differences  differences of one function at two places, by their distance
     shares       sums of softmax, which are 1

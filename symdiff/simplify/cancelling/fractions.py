@@ -13,7 +13,7 @@ from ...graph import Node, constant
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of, without_numbers
 from ...ground.gc_pause import noted
-from ..rewriter import make, multiplied, rule, spread
+from ..rewriter import make, rule, spread
 from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
 from .parts import TERMS, total_of
 
@@ -56,34 +56,6 @@ def _sum_of_fractions(node: Node) -> Node | None:
             return spread(total_of([(1.0, found), *rest]), node.shape)
     whole = None if None in parts else _all_together([part for part in parts if part is not None], inside)
     return None if whole is None else spread(whole, node.shape)
-
-
-@rule("multiply divide", "b (c + d / b), x / (b (c + d / b))", "b c + d, x / (b c + d)", "derived", below=(INVERSE,))
-def _factor_within_sum(node: Node) -> Node | None:
-    """Multiply the terms of a sum by a factor that divides one of them, where that is shorter."""
-    found = factors_of(node, TERMS, powers=HIGHEST)
-    if len(found.parts) < 2 or not any(base.op in SUMS for base, _ in found.parts):
-        return None
-    factors: dict[Node, float] = {}
-    for base, n in found.parts:
-        factors[base] = factors.get(base, 0.0) + n
-    if not found.whole:
-        return None
-    for total, power in factors.items():
-        terms = terms_in(total) if total.op in SUMS and power else None
-        for base in dict.fromkeys(base for term in terms or () for base, n in term.powers.items() if n < 0):
-            times_divided = -min(term.powers.get(base, 0) for term in terms or ())
-            if factors.get(base, 0.0) / power < times_divided:
-                continue
-            opened = like([times(term, PowerProduct(1.0, {base: times_divided})) for term in terms or ()])
-            if opened and _length(opened) < _length(terms or []) + times_divided:
-                factors[base] -= times_divided * power
-                whole = total_of([written(term) for term in opened])
-                left = [(whole if part is total else part, n) for part, n in factors.items()]
-                if found.sign < 0:  # divided first: a sign is not put into a difference, which has one in the formula
-                    left.sort(key=lambda factor: factor[1])
-                return spread(multiplied(constant(float(found.sign)), left), node.shape)
-    return None
 
 
 def _all_together(parts: list[PowerProduct], inside: list[_Seen], as_many: bool = False) -> Node | None:

@@ -1,4 +1,4 @@
-"""Powers of one base above and below in a product: ``p y / p`` is y, ``x**(a - 1) / x**a`` is ``1 / x``.
+"""Powers of one base in a product: ``p y / p`` is y, ``x**(a - 1) / x**a`` is ``1 / x``, ``x x**(a - 1)`` is ``x**a``.
 
 A value stays nan where it divides 0 by 0. A derivative may have a value there: what divides it and multiplies it again
 comes from the chain rule, as in ``gamma(x) digamma(x) / gamma(x)``, and would be nan where gamma overflows, too.
@@ -7,7 +7,7 @@ comes from the chain rule, as in ``gamma(x) digamma(x) / gamma(x)``, and would b
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, number
@@ -35,9 +35,9 @@ class _Factor(NamedTuple):
     twice: bool = False
 
 
-@rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a", "y, x**2, 1 / x", "derived")
+@rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a, x x**(a - 1)", "y, x**2, 1 / x, x**a", "derived")
 def _powers_of_same_base(node: Node) -> Node | None:
-    """Cancel all bases that stand above and below: one alone may leave a product that is larger or smaller."""
+    """Cancel in exponents of all bases: one alone may leave a product that is larger or smaller."""
     result = node
     while (left := _without_a_base(result)) is not None and left is not result:
         result = left
@@ -55,16 +55,36 @@ def _without_a_base(node: Node) -> Node | None:
         if exponent.keys() == {None} and exponent[None] < 0.0:  # 1 / x**2, written as a power
             above, exponent = not above, {None: -exponent[None]}
         sides[above].setdefault(base, []).append(_Factor(part, n > 0, exponent))
+    return _joined(node, sides) or _cancelled(node, sides)
+
+
+def _joined(node: Node, sides: dict[bool, dict[Node, list[_Factor]]]) -> Node | None:
+    """Make one power of two of a base on one side, where letters cancel in the exponent."""
+    for above, bases in sides.items():
+        for base, factors in bases.items():
+            for one, other in combinations(factors, 2):
+                if one.exponent.keys() == other.exponent.keys() == {None}:
+                    continue  # printing collects them
+                rest = _shorter(one.exponent, other.exponent, 1.0)
+                if rest is not None:
+                    over, under = _written(base, rest)
+                    node = _put(node, other, _ONE)
+                    return _put(node, one, _divided(over, under) if above is one.multiplies else _divided(under, over))
+    return None
+
+
+def _cancelled(node: Node, sides: dict[bool, dict[Node, list[_Factor]]]) -> Node | None:
+    """Cancel a base that stands above and below."""
     for base in sides[True]:
         if base not in sides[False] or base.is_constant:
             continue
         stays = base.op not in _FUNCTIONS and _is_low(sides[False][base], sides[True][base])
         for over, under in product(sides[True][base], _with_pairs(sides[False][base])):
-            rest = None if stays else _difference(over, under)
+            rest = None if stays else _shorter(over.exponent, under.exponent, -1.0)
             if rest is not None:
                 higher, lower = _written(base, rest)
-                node = _put(node, over, higher if over.multiplies else _applied("divide", [_ONE, higher]))
-                node = _put(node, under, _applied("divide", [_ONE, lower]) if under.multiplies else lower)
+                node = _put(node, over, higher if over.multiplies else _divided(_ONE, higher))
+                node = _put(node, under, _divided(_ONE, lower) if under.multiplies else lower)
                 return _put(node, under, _ONE) if under.twice else node
     return None
 
@@ -107,6 +127,10 @@ def _changed(node: Node, part: Node, new: Node, above: bool) -> Node:
     return node
 
 
+def _divided(above: Node, below: Node) -> Node:
+    return _applied("divide", [above, below])
+
+
 def _applied(op: str, args: list[Node]) -> Node:
     """Apply an operation of products, without a factor or a divisor that is 1."""
     if op != "negative" and args[1] is _ONE:
@@ -131,15 +155,15 @@ def _as_power(part: Node) -> tuple[Node, _Exponent]:
     return part.args[0], exponent
 
 
-def _difference(above: _Factor, below: _Factor) -> _Exponent | None:
-    """Return a difference of exponents, without terms that are 0; None where nothing cancels."""
-    total = dict(above.exponent)
-    for term, c in below.exponent.items():
-        total[term] = _sum(total.get(term, 0.0), -c)
+def _shorter(one: _Exponent, other: _Exponent, sign: float) -> _Exponent | None:
+    """Return a sum or difference of exponents, without terms that are 0; None where nothing cancels."""
+    total = dict(one)
+    for term, c in other.items():
+        total[term] = _sum(total.get(term, 0.0), sign * c)
     total = {term: c for term, c in total.items() if c}
-    if above.exponent.keys() == below.exponent.keys() == {None}:
+    if one.keys() == other.keys() == {None}:
         return total if total.get(None, 0.0).is_integer() else None  # a root stays: others have it in common
-    return total if len(total) < max(len(above.exponent), len(below.exponent)) else None
+    return total if len(total) < max(len(one), len(other)) else None
 
 
 def _sum(a: float, b: float) -> float:

@@ -13,5 +13,6 @@ PAGE = (
     Identity("power_log(1, s, p) -> s**p * log(s)", "derived", s="positive"),
     Identity("sqrt(s)**q -> s**(q / 2)", "stability", s="positive", q="number"),
     Identity("sqrt(x)**2 -> x", "derived"),
+    Identity("(x**p)**2 -> x**(2 * p)", "derived"),
     Identity("hypot(x, y)**2 -> x**2 + y**2", "stability"),
 )

@@ -1,0 +1,241 @@
+"""Quotients of polynomials in lowest terms, as they are shown.
+
+Sums, products, quotients and whole powers of anything else are a quotient of two polynomials in it, whose greatest
+common divisor is taken out: ``y / m - (y a + 1) / (1 + a m)`` is ``(y - m) / (m (1 + a m))``. The square of a root is
+what stands under it. Numbers are computed by the form before: on one denominator they may leave their range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ...graph import Node, constant, elementwise
+from ...graph.kinds import INVERSE
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..rewriter import rule, spread
+from ..stability.exponents import linear, multiple
+from .monomials import HIGHEST
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from flint import fmpq, fmpq_mpoly
+
+#: Most operations that are looked at, variables, and terms of a polynomial.
+_STEPS, _VARIABLES, _TERMS = 64, 12, 48
+#: The largest whole number in a coefficient.
+_LARGEST = 10_000
+#: Functions without a name in text that are quotients of sums.
+_SHARES = ("exp_share",)
+
+#: What is above and what is below.
+_Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
+
+
+@rule("add subtract multiply divide", "y / m - (y a + 1) / (1 + a m), (x**2 - 1) / (x - 1)",
+      "(y - m) / (m (1 + a m)), x + 1", "shown", below=(INVERSE,))
+def _in_lowest_terms(node: Node) -> Node | None:
+    """Divide what is above and below by their greatest common divisor, where that is shorter."""
+    order = _operations(node)
+    opened = None if order is None else _Polynomials.of(order, frozenset())
+    if order is None or opened is None:
+        return None
+    sums = frozenset(part for part in order[:-1] if part.op in SUMS and opened.values[part][1].is_constant())
+    whole = _Polynomials.of(order, sums) if sums else None  # (x - m)**2 stays a square
+    found = [polynomials.written(node) for polynomials in (whole, opened) if polynomials is not None]
+    best = min(found, key=_size)
+    return spread(best, node.shape) if _size(best) < _size(node) else None
+
+
+def _inside(node: Node) -> tuple[Node, ...]:
+    """Return what a node is a sum, product, quotient or whole power of; nothing for a variable."""
+    if node.is_power:
+        n = scalar_constant(node.args[1])
+        return node.args[:1] if n is not None and n.is_integer() and abs(n) <= HIGHEST else ()
+    if node.op in _SHARES:
+        written = FUNCTIONS[node.op].written
+        return () if written is None else (written(*node.args),)
+    return node.args if node.op in SUMS or node.op in PRODUCTS else ()
+
+
+def _size(node: Node) -> int:
+    """Return how many operations, variables and numbers a formula is written with."""
+    return (1 + node.is_power) * (node.op not in _SHARES) + sum(map(_size, _inside(node)))
+
+
+def _fraction(node: Node) -> Fraction | None:
+    """Return a number as a fraction; None for others, which are variables, as sqrt(2 pi) is."""
+    number = scalar_constant(node)
+    found = None if number is None else fraction_of(number)
+    return None if found is None or max(abs(found.numerator), found.denominator) > _LARGEST else found
+
+
+def _operations(node: Node) -> list[Node] | None:
+    """Return the parts of a formula, arguments first; None where no sum divides and no root is, or there are many."""
+    order: dict[Node, None] = {}
+    todo, steps, divided = [(node, False, False)], 0, False
+    while todo:
+        part, below, done = todo.pop()
+        if done or part in order:
+            order.setdefault(part)
+            continue
+        steps += 1
+        if steps > _STEPS:
+            return None
+        divided = divided or part.is_root or (below and part.op in SUMS)
+        todo.append((part, below, True))
+        inverse = part.is_power and (scalar_constant(part.args[1]) or 0.0) < 0.0
+        for place, arg in [*enumerate(_inside(part) or (part.args if part.is_root else ()))][::-1]:
+            todo.append((arg, below or inverse or (part.is_division and place == 1), False))
+    return list(order) if divided else None
+
+
+@cache
+def _ring(variables: int) -> Any:
+    """Return polynomials with fractions as coefficients."""
+    from flint import Ordering, fmpq_mpoly_ctx  # loaded where a formula is shown
+
+    return fmpq_mpoly_ctx.get(tuple(f"x{place}" for place in range(variables)), Ordering.lex)
+
+
+class _Polynomials:
+    """Parts of a formula as quotients of polynomials, with some sums as variables."""
+
+    def __init__(self, variables: Sequence[Node], kept: frozenset[Node]) -> None:
+        self.variables, self.kept = variables, kept
+        self.ring = _ring(len(variables))
+        self.values: dict[Node, _Quotient] = {}
+        #: What the square of a root is, by the place of the root.
+        self.squares: dict[int, fmpq_mpoly] = {}
+        self.exponentials: dict[frozenset[tuple[Node | None, float]], fmpq_mpoly] = {}
+
+    @staticmethod
+    def of(order: Sequence[Node], kept: frozenset[Node]) -> _Polynomials | None:
+        """Read a formula; None where a polynomial is too long."""
+        variables = [part for part in order if part in kept or (not _inside(part) and _fraction(part) is None)]
+        if not 0 < len(variables) <= _VARIABLES:
+            return None
+        found = _Polynomials(variables, kept)
+        for node in order:
+            above, below = found._reduced(*found._value(node))
+            if not below or max(len(above), len(below)) > _TERMS:
+                return None
+            found.values[node] = above, below
+        return found
+
+    def _value(self, node: Node) -> _Quotient:
+        one = self.ring.constant(1)
+        fraction = _fraction(node)
+        if fraction is not None:
+            return fraction.numerator * one / fraction.denominator, one
+        if node.op == "exp":  # exp(x b), exp(b x) and exp(-x b) are powers of one variable
+            exponent = linear(node.args[0])
+            inverse = self.exponentials.get(frozenset(multiple(exponent, -1.0).items()))
+            if inverse is not None:
+                return one, inverse
+            return self.exponentials.setdefault(frozenset(exponent.items()), self._variable(node)), one
+        inside = () if node in self.kept else _inside(node)
+        if not inside:
+            own = self.values.get(node.args[0]) if node.is_root else None
+            if own is not None and own[1].is_constant():
+                self.squares[self.variables.index(node)] = own[0] / own[1]
+            return self._variable(node), one
+        (a, b), *others = [self.values[arg] for arg in inside]
+        if node.is_power:
+            n = int(scalar_constant(node.args[1]) or 0.0)
+            return (a**n, b**n) if n >= 0 else (b**-n, a**-n)
+        if not others:
+            return -a if node.is_negation else a, b
+        ((c, d),) = others
+        if node.is_multiplication:
+            return a * c, b * d
+        if node.is_division:
+            return a * d, b * c
+        common = b.gcd(d)
+        first, second = a * (d / common), c * (b / common)
+        return first + second if node.is_addition else first - second, b * (d / common)
+
+    def _variable(self, node: Node) -> fmpq_mpoly:
+        variable: fmpq_mpoly = self.ring.gen(self.variables.index(node))
+        return variable
+
+    def _reduced(self, above: fmpq_mpoly, below: fmpq_mpoly) -> _Quotient:
+        """Put what stands under roots in place of their squares."""
+        for place, square in self.squares.items():
+            above, below = (self._without_squares(p, place, square) for p in (above, below))
+        return above, below
+
+    def _without_squares(self, p: fmpq_mpoly, place: int, square: fmpq_mpoly) -> fmpq_mpoly:
+        if p.degrees()[place] < 2:
+            return p
+        total: fmpq_mpoly = self.ring.constant(0)
+        for powers, c in p.to_dict().items():
+            rest = tuple(n % 2 if k == place else n for k, n in enumerate(powers))
+            total += self.ring.from_dict({rest: c}) * square ** (powers[place] // 2)
+        return total
+
+    def written(self, node: Node) -> Node:
+        """Return a formula in lowest terms: what is above as a product, or multiplied out if that is shorter."""
+        above, below = self.values[node]
+        common = above.gcd(below)
+        above, below = above / common, below / common
+        if not above:
+            return node  # whether 0 is the value also where a part has none is not decided here
+        (c, factors), (d, divisors) = above.factor(), below.factor()
+        rest = [(p, -n) for p, n in divisors]
+        made = self._product(c / d, [*factors, *rest])
+        if len(factors) < 2 or len(above) < 2:
+            return made
+        return min(made, self._product(c / d, [(above / c, 1), *rest]), key=_size)
+
+    def _product(self, number: fmpq, factors: Sequence[tuple[fmpq_mpoly, int]]) -> Node:
+        parts: list[tuple[Node, int]] = []
+        for p, n in sorted(factors, key=_place):
+            turned = number < 0 and n == 1 and _has_both_signs(p)
+            number = -number if turned else number
+            part, scale = self._factor(-p if turned else p)
+            number = number * scale**n if n > 0 else number / scale**-n
+            parts.append((part, n))
+        above = _times(abs(int(number.numerator)), [(part, n) for part, n in parts if n > 0])
+        below = _times(int(number.denominator), [(part, -n) for part, n in parts if n < 0])
+        whole = above if scalar_constant(below) == 1.0 else elementwise("divide", (above, below))
+        return elementwise("negative", (whole,)) if number < 0 else whole
+
+    def _factor(self, p: fmpq_mpoly) -> tuple[Node, Any]:
+        """Return a node, as it stands in the formula if it does, and what it is multiplied by in a polynomial."""
+        for node, (own, below) in self.values.items():
+            if node.op in SUMS and below.is_constant() and len(own) == len(p):
+                ratio = p.leading_coefficient() / own.leading_coefficient()
+                if own * ratio == p:
+                    return node, ratio * below.leading_coefficient()
+        terms = [(c, _times(abs(c), zip(self.variables, n, strict=True))) for n, c in p.to_dict().items()]
+        terms.sort(key=lambda term: term[0] < 0)
+        sign = 1 if terms[0][0] > 0 else -1
+        total = terms[0][1]
+        for c, term in terms[1:]:
+            total = elementwise("add" if sign * c > 0 else "subtract", (total, term))
+        return total, sign
+
+
+def _place(factor: tuple[fmpq_mpoly, int]) -> tuple[bool, list[int]]:
+    """Return what factors are sorted by: variables before sums, in the order of the formula."""
+    p = factor[0]
+    return len(p) > 1, [-n for n in p.monoms()[0]]
+
+
+def _has_both_signs(p: fmpq_mpoly) -> bool:
+    signs = [c > 0 for c in p.coeffs()]
+    return any(signs) and not all(signs)
+
+
+def _times(number: fmpq | int, factors: Iterable[tuple[Node, int]]) -> Node:
+    """Multiply a number by powers."""
+    product = constant(int(number.numerator) / int(number.denominator))
+    for base, n in factors:
+        if n:
+            power = base if n == 1 else elementwise("power", (base, constant(float(n))))
+            product = power if scalar_constant(product) == 1.0 else elementwise("multiply", (product, power))
+    return product
