@@ -158,3 +158,8 @@ def test_reshapes_of_reshapes_are_shown() -> None:
     shapes = {"X": (3, 2), "y": (3,), "lam": ()}
     ridge = sd.jacobian("solve(X.T @ X + lam * eye(2), X.T @ y)", "lam", shapes=shapes)
     assert str(ridge).startswith("-solve(X.T @ X + lam * eye(2), solve(X.T @ X + lam * eye(2), ")
+
+
+def test_terms_that_cancel_within_a_sum_are_all_shown() -> None:
+    gradient = sd.gradient("z * a * (x**2 + y * w - w * y) - z * (x**2 + y * w - w * y)", "z")
+    assert str(gradient) == "w * y - x ** 2 - y * w + a * (x ** 2 + y * w - w * y)"

@@ -71,6 +71,8 @@ def regrouped(
         Tells whether a sum is worth it.
     """
     numbers = {term.key(): term.number for term in terms}
+    if len(numbers) < len(terms):  # two that cancel stay
+        return terms
     places = {whole: place for key in numbers for whole, place in beginning.get(key, {}).items()}
     for whole in sorted(places, key=places.__getitem__):
         inside = sums[whole]
