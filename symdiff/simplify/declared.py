@@ -30,7 +30,7 @@ from ..graph import (
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import DECLARED
 from ..graph.scalars.arithmetic import PRODUCTS, factors_of, peel, terms_of, without_numbers
-from ..graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..graph.scalars.functions import FUNCTIONS, Range, scalar_constant
 from .facts import (
     bounds_of,
     factors_along,
@@ -261,6 +261,18 @@ def _sign_of_positive(node: Node) -> Node | None:
         told = node.op == "not_equal" if node.op in ("equal", "not_equal") else (place == 1) is not negative
         return broadcast_to(constant(told), node.shape)
     return None
+
+
+@rule("less less_equal equal", "exp(x) <= 0, x**2 < 0, y / s <= 0, y and s positive", "false", "shown")
+def _decided_by_bounds(node: Node) -> Node | None:
+    """Leave out a condition that no real numbers meet; a kernel asks, since what is above 0 may be rounded to 0."""
+    a, b = (bounds_of(arg) for arg in node.args)
+    never = _is_above(a, b, node.op == "less") or (node.op == "equal" and _is_above(b, a))
+    return broadcast_to(constant(False), node.shape) if never else None
+
+
+def _is_above(a: Range, b: Range, or_equal: bool = False) -> bool:
+    return a.low > b.high or (a.low == b.high and (or_equal or not a.has_low or not b.has_high))
 
 
 def _is_above_zero(node: Node) -> bool:

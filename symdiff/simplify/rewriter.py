@@ -14,9 +14,21 @@ from threading import local
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
-from ..graph import Node, broadcast_to, elementwise, mark_settled, mark_tried, postorder, rebuild, survey, with_results
+from ..graph import (
+    BOOL,
+    Node,
+    broadcast_to,
+    elementwise,
+    mark_settled,
+    mark_tried,
+    postorder,
+    rebuild,
+    survey,
+    with_results,
+)
 from ..graph.dump import term_text
 from ..graph.kinds import DECLARED
+from ..graph.scalars.arithmetic import SUMS
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
 from ..graph.scalars.remainders import REMAINDERS
 from ..graph.sizes import Shape
@@ -418,7 +430,8 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 def shorten(root: Node) -> Node:
     """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
     order, rules = postorder([root], most=_SMALL), _rules(SHOWN, mark=False)
-    compared = [node for node in order if node.op in PRODUCTS or node.is_additive or node.is_choice]
+    looked_at = (*PRODUCTS, *SUMS, "where")
+    compared = [node for node in order if node.op in looked_at or node.dtype is BOOL]
     if len(order) > _SMALL or not any(_is_open(node, rules) for node in compared):
         return root
     current = [root]
