@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..graph import REAL, Node, concatenate, constant, inputs_of, postorder, rebuild, reshape
+from ..graph import REAL, Node, concatenate, constant, elementwise, inputs_of, number, postorder, rebuild, reshape
 from ..graph.deltas.affine import STRUCTURE
+from ..graph.scalars.arithmetic import factors_of
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
-from ..simplify.rewriter import finish, make, shorten
+from ..simplify.rewriter import finish, make, multiplied, shorten
 from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one
 from .layout import lay_out
@@ -24,6 +25,8 @@ from .text import TextStyle
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
+#: Most factors of an entry that are compared with those of others, and the highest power.
+_FACTORS = 8
 
 
 def present(root: Node, *, derived: bool) -> Node:
@@ -42,17 +45,17 @@ def present(root: Node, *, derived: bool) -> Node:
         Equal in value.
     """
     if not derived:
-        return _made_whole(root)
+        return _made_whole(root, derived)
     finished = finish([root])[0]
     short = shorten(finished)
-    shown = _shortest(_made_whole(short))
+    shown = _shortest(_made_whole(short, derived))
     if short is finished:
         return shown
-    plain = _shortest(_made_whole(finished))
+    plain = _shortest(_made_whole(finished, derived))
     return shown if _text_length(shown) <= _text_length(plain) else plain
 
 
-def _made_whole(root: Node) -> Node:
+def _made_whole(root: Node, derived: bool) -> Node:
     """Return the formula with arrays in place of what is made of single entries."""
     order = postorder([root])
     entries: dict[Node, dict[tuple[int, ...], Node]] = {}
@@ -62,11 +65,11 @@ def _made_whole(root: Node) -> Node:
         if found is not None:
             entries[node] = found
         if node.args:
-            shown = tuple([_assembled(new, entries, arg) for arg in node.args])
+            shown = tuple([_assembled(new, entries, arg, derived) for arg in node.args])
             new[node] = rebuild(node, shown) if node not in entries else node
         else:
             new[node] = node
-    return _assembled(new, entries, root)
+    return _assembled(new, entries, root, derived)
 
 
 def _length(formula: Node) -> int:
@@ -180,7 +183,9 @@ def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
     return {tuple(place[label] for label in out): constant(1.0) if value is None else value}
 
 
-def _assembled(new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], Node]], node: Node) -> Node:
+def _assembled(
+    new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], Node]], node: Node, derived: bool
+) -> Node:
     """Return the array of the entries, or the node where it is not made of single ones."""
     if node not in entries:
         return new[node]
@@ -191,7 +196,38 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], 
         return new[node]
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)
-    return _stack(found, shape, ())
+    common, found = _apart(found) if derived else (None, found)
+    whole = _stack(found, shape, ())
+    return whole if common is None else elementwise("multiply", (common, whole))
+
+
+def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[int, ...], Node]]:
+    """Return the factors that all entries have, and the entries without them."""
+    products = [_factors(value) for value in found.values()]
+    common = {base: min(own.get(base, 0.0) for _, own in products) for base in products[0][1]} if products else {}
+    common = {base: n for base, n in common.items() if n > 0.0}
+    sizes = {abs(c) for c, _ in products}
+    if len(found) < 2 or not common or 0.0 in sizes:
+        return None, found
+    scale = sizes.pop() if len(sizes) == 1 else 1.0
+    rest = [
+        multiplied(constant(c / scale), [(base, n - common.get(base, 0.0)) for base, n in own.items()])
+        for c, own in products
+    ]
+    return multiplied(constant(scale), common.items()), dict(zip(found, rest, strict=True))
+
+
+def _factors(value: Node) -> tuple[float, dict[Node, float]]:
+    """Return a product as a number and powers."""
+    sign, parts, _ = factors_of(value, _FACTORS, powers=_FACTORS)
+    c, powers = float(sign), dict[Node, float]()
+    for base, n in parts:
+        own = number(base)
+        if own:
+            c *= own**n
+        else:
+            powers[base] = powers.get(base, 0.0) + n
+    return c, powers
 
 
 def _stack(found: dict[tuple[int, ...], Node], shape: tuple[int, ...], index: tuple[int, ...]) -> Node:

@@ -154,6 +154,24 @@ def _outer_product(node: Node) -> Node | None:
     return einsum([settle(f) for f in factors], labels, tuple(range(node.ndim)), dict(enumerate(node.shape)))
 
 
+@rule("multiply", "u[:, None] * outer(v, w)", "outer(u * v, w)", "shown", inside="contract")
+def _scaled_outer_product(node: Node) -> Node | None:
+    """Multiply one factor of an outer product, which stays one."""
+    for whole, other in (node.args, node.args[::-1]):
+        labels, out, repeated = whole.payload if whole.is_contraction else ((), (), ())
+        outer = len(labels) > 1 and not repeated and {*out} == {label for own in labels for label in own}
+        if not outer or whole.shape != node.shape:
+            continue
+        own = broadcast_labels(other, node)
+        axes = tuple(out[axis] for axis in own.values())
+        if axes in labels:
+            factor = reshape(other, tuple(other.shape[axis] for axis in own))
+            place = labels.index(axes)
+            factors = [make("multiply", factor, arg) if k == place else arg for k, arg in enumerate(whole.args)]
+            return einsum(factors, labels, out)
+    return None
+
+
 def broadcast_labels(arg: Node, node: Node) -> dict[int, int]:
     """Return which axes of ``arg`` that are not of size 1 become which axes of ``node``."""
     offset = node.ndim - arg.ndim

@@ -93,6 +93,8 @@ class _Collector:
         self.beginning: dict[object, dict[Node, int]] = {}
         #: How many factors are written for each.
         self.lengths: dict[Node, int] = {}
+        #: Sums of products of arrays by their factors.
+        self.dots: dict[object, Node] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
         self.expansions = _FREE_EXPANSIONS + _EXPANSIONS * len(order)
         #: Sums that only stand in one sum, and products that only stand in one product.
@@ -118,8 +120,15 @@ class _Collector:
                     made = self.reshaped(made)
                 elif made.op == "solve":
                     made = self.solved(made)
-                self.new[node] = self.contraction(made) if made.is_contraction else made
+                self.new[node] = self.in_one_order(self.contraction(made)) if made.is_contraction else made
         return self.new[self.order[-1]]
+
+    def in_one_order(self, node: Node) -> Node:
+        """Return a dot product with its vectors in the order in which they stood first."""
+        if node.shape or not node.is_contraction:
+            return node
+        labels, _, repeated = node.payload
+        return self.dots.setdefault((frozenset(zip(node.args, labels, strict=True)), frozenset(repeated)), node)
 
     # ------------------------------------------------------------ products
 
@@ -289,7 +298,7 @@ class _Collector:
         sizes = {**label_sizes(node), **dict(repeated)}
         for group, kept in components(own, out):
             part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
-            outside.take(self.diagonal(turned(part)) if part.is_contraction else part, 1)
+            outside.take(self.in_one_order(self.diagonal(turned(part))) if part.is_contraction else part, 1)
         return self.written(outside, node.shape)
 
     def diagonal(self, node: Node) -> Node:
