@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from ..graph import (
-    BOOL,
     Node,
     broadcast_to,
     elementwise,
@@ -28,7 +27,6 @@ from ..graph import (
 )
 from ..graph.dump import term_text
 from ..graph.kinds import DECLARED
-from ..graph.scalars.arithmetic import SUMS
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
 from ..graph.scalars.remainders import REMAINDERS
 from ..graph.sizes import Shape
@@ -429,10 +427,8 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 @paused
 def shorten(root: Node) -> Node:
     """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
-    order, rules = postorder([root], most=_SMALL), _rules(SHOWN, mark=False)
-    looked_at = (*PRODUCTS, *SUMS, "where")
-    compared = [node for node in order if node.op in looked_at or node.dtype is BOOL]
-    if len(order) > _SMALL or not any(_is_open(node, rules) for node in compared):
+    order = postorder([root], most=_SMALL)
+    if len(order) > _SMALL or not any(_is_open(node) for node in order):
         return root
     current = [root]
     for _ in range(_PASSES):
@@ -443,13 +439,19 @@ def shorten(root: Node) -> Node:
     return current[0]
 
 
-def _is_open(node: Node, rules: _Rules) -> bool:
-    """Tell whether a rule fits a node, which it did before if it was refused."""
-    for row in rules.fitting(node):
+def _is_open(node: Node) -> bool:
+    """Tell whether a rule fits a node that is for what is shown, or was refused for numbers."""
+    for row in _shown().fitting(node):
         found = row.rewrite(node)
         if found is not None and found is not node:
             return True
     return False
+
+
+@cache
+def _shown() -> _Rules:
+    """Return the rules for what is shown, and those whose results are compared with what they stand for."""
+    return _Rules([row for row in RULES if row.kind in ("derived", "shown")], 0, False)
 
 
 @paused

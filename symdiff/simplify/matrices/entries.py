@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 
-from ...graph import Item, Node, concatenate, constant, reshape, slicing
+from ...graph import REAL, Item, Node, concatenate, constant, contract, reshape, slicing
 from ...graph.deltas.einsum import is_structured
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
-from ..rewriter import make, rule, settle
+from ..rewriter import make, multiplied, rule, settle, spread
 
 #: Rows of the largest determinant that is expanded.
 _ROWS = 3
+#: Numbers of the largest array that is put together.
+_NUMBERS = 64
 #: Terms of the longest sum of parts.
 _TERMS = 8
 
@@ -38,11 +42,33 @@ def entries_of(node: Node) -> npt.NDArray[np.object_] | None:
     if node.is_reshape:
         inside = entries_of(node.args[0])
         return None if inside is None else inside.reshape(shape)
+    if node.is_pad:
+        return _padded(node)
     if not node.is_concatenation:
         return None
     parts = [entries_of(arg) for arg in node.args]
     known = [part for part in parts if part is not None]
     return np.concatenate(known, axis=node.payload.axis) if len(known) == len(parts) else None
+
+
+def _padded(node: Node) -> npt.NDArray[np.object_] | None:
+    inside, items = entries_of(node.args[0]), node.payload.items
+    if inside is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
+        return None
+    found = np.full(fixed(node.shape) or (), constant(0.0), dtype=object)
+    for index, value in np.ndenumerate(inside):
+        places = iter(index)
+        found[tuple(start if n is None else start + step * next(places) for start, step, n in items)] = value
+    return found
+
+
+@rule("concatenate", "concatenate([[0], [1]])", "[0, 1]", "arrays", inside="constant")
+def _joined_numbers(node: Node) -> Node | None:
+    """Write a few numbers that are joined as one array."""
+    few = fixed(node.shape) is not None and node.size <= _NUMBERS
+    if not few or node.dtype is not REAL or not all(arg.is_constant for arg in node.args):
+        return None
+    return constant(np.concatenate([arg.value for arg in node.args], axis=node.payload.axis))
 
 
 @rule("slice", "[[A, B], [C, D]][:, :k]", "[[A], [C]]", "reading", inside="concatenate")
@@ -119,3 +145,105 @@ def _explicit_determinant(node: Node) -> Node | None:
         else:
             total = make("add" if sign > 0 else "subtract", total, term)
     return total
+
+
+@rule("inv", "inv([[a, b], [c, d]])", "[[d, -b], [-c, a]] / (a d - b c)", "shown", inside="concatenate reshape")
+def _explicit_inverse(node: Node) -> Node | None:
+    """Write the inverse of a matrix of two rows by its determinant, which is shown and may leave the range."""
+    return _inverse(node.args[0])
+
+
+@rule("solve", "solve([[a, b], [c, d]], x)", "[[d, -b], [-c, a]] @ x / (a d - b c)", "shown",
+      inside="concatenate reshape")
+def _explicit_solution(node: Node) -> Node | None:
+    """Solve two equations by the inverse."""
+    a, b = node.args
+    inverse = _inverse(a)
+    if inverse is None:
+        return None
+    labels = [(0, 1), (1, 2)[: b.ndim]]
+    return settle(contract([inverse, b], labels, (0, 2)[: b.ndim]))
+
+
+def _inverse(matrix: Node) -> Node | None:
+    entries = entries_of(matrix) if matrix.shape == (2, 2) else None
+    if entries is None:
+        return None
+    ((a, b), (c, d)) = entries
+    whole = _sum(_product([a, d]), make("negative", _product([b, c])))
+    adjugate = [[d, make("negative", b)], [make("negative", c), a]]
+    return make("divide", array_of(np.array(adjugate, dtype=object)), whole)
+
+
+@rule("slice", "[[a, b], [c, d]][0, 1]", "b", "shown", inside="concatenate multiply divide")
+def _entries_taken(node: Node) -> Node | None:
+    """Take entries from a small array of explicit ones."""
+    factors, array = _multiple_of(node.args[0])
+    entries = entries_of(array)
+    items = node.payload.items
+    if entries is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
+        return None
+    places = [start if n is None else start + step * np.arange(n) for start, step, n in items]
+    found = entries[np.ix_(*[np.atleast_1d(place) for place in places])].reshape(fixed(node.shape) or ())
+    return spread(multiplied(array_of(found), factors), node.shape)
+
+
+@rule("contract", "[[a, b], [c, d]] @ [[1, 0], [0, 0]]", "[[a, 0], [c, 0]]", "shown",
+      inside="concatenate multiply divide")
+def _product_of_entries(node: Node) -> Node | None:
+    """Multiply small arrays of explicit entries."""
+    labels, out, repeated = node.payload
+    if repeated or any(size not in range(1, _ROWS + 1) for arg in node.args for size in arg.shape):
+        return None
+    pairs = [_multiple_of(arg) for arg in node.args]
+    arrays = [entries_of(array) for _, array in pairs]
+    known = [array for array in arrays if array is not None]
+    if len(known) < len(arrays) or not any(array.is_concatenation for _, array in pairs):
+        return None
+    sizes = {k: n for array, own in zip(known, labels, strict=True) for k, n in zip(own, array.shape, strict=True)}
+    summed = sorted(sizes.keys() - set(out))
+    found = np.empty([sizes[label] for label in out], dtype=object)
+    for index in np.ndindex(found.shape):
+        total = constant(0.0)
+        for others in np.ndindex(*[sizes[label] for label in summed]):
+            at = {**dict(zip(out, index, strict=True)), **dict(zip(summed, others, strict=True))}
+            term = _product([array[tuple(at[k] for k in own)] for array, own in zip(known, labels, strict=True)])
+            total = total if scalar_constant(term) == 0.0 else _sum(total, term)
+        found[index] = total
+    return multiplied(array_of(found), [factor for factors, _ in pairs for factor in factors])
+
+
+def _multiple_of(node: Node) -> tuple[list[tuple[Node, float]], Node]:
+    """Return the scalars that multiply and divide an array, and the array."""
+    factors: list[tuple[Node, float]] = []
+    while node.ndim and node.is_multiplicative:
+        a, b = node.args
+        if b.ndim == 0:
+            factors.append((b, 1.0 if node.is_multiplication else -1.0))
+            node = a
+        elif a.ndim == 0 and node.is_multiplication:
+            factors.append((a, 1.0))
+            node = b
+        else:
+            break
+    return factors, node
+
+
+def _product(factors: Sequence[Node]) -> Node:
+    """Multiply real numbers; 0 of a matrix is 0 whatever it is multiplied by."""
+    if any(scalar_constant(factor) == 0.0 for factor in factors):
+        return constant(0.0)
+    return reduce(lambda a, b: make("multiply", a, b), factors)
+
+
+def _sum(total: Node, term: Node) -> Node:
+    return term if scalar_constant(total) == 0.0 else make("add", total, term)
+
+
+def array_of(entries: npt.NDArray[np.object_]) -> Node:
+    """Return the array of explicit entries."""
+    if not entries.ndim:
+        entry: Node = entries.item()
+        return entry
+    rows = [array_of(entries[k, ...]) for k in range(len(entries))]
+    return settle(concatenate([reshape(row, (1, *row.shape)) for row in rows], 0))
