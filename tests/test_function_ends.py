@@ -207,6 +207,9 @@ def test_every_backend_says_the_same_far_out(name: str) -> None:
         at = at[~(at[:, 0] < 0)]
     if name == "erfcinv":  # SciPy takes half of the least number, which is 0
         at = at[at[:, 0] != 5e-324]
+    apart = 1e-300
+    if name.startswith("log_rising"):  # differences of log Γ, which each library rounds its own way
+        at, apart = at[((at[:, -2:] > 0) & (at[:, -2:] < 100)).all(axis=1)], 1e-13
     row = FUNCTIONS[name]
     orders = [k for k in (0.0, 1.0, 3.0) if row.domain[0][0] <= k <= (row.orders or 3)]
     for order in orders if name in ORDERED else (None,):
@@ -214,7 +217,7 @@ def test_every_backend_says_the_same_far_out(name: str) -> None:
         by_numpy, by_interpreter = (
             sd.compile(f, args, backend=backend)(*at.T) for backend in ("numpy", "interpreter")
         )
-        np.testing.assert_allclose(by_interpreter, by_numpy, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(by_interpreter, by_numpy, rtol=1e-12, atol=apart)
 
 
 @pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if BOOL in (row.gives, row.takes)])

@@ -290,3 +290,78 @@ def test_the_slope_of_an_angle_of_an_exponential() -> None:
     assert sd.compile(sd.hessian("xlogy(x, 2*x) + 0*y", "y", x=(), y=()))(0.0, 1.0) == 0.0
     twice = sd.compile(sd.hessian("xlogy(x, sum(p)*x)", "p", p=2, x=()))
     assert (twice(p=np.ones(2), x=0.0) == 0.0).all()
+
+
+# ---------------------------------------------------------------------------- roots, poles, ratios
+
+
+def _normal(x: Any) -> Any:
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
+def _erf_between(x: Any, y: Any) -> Any:
+    return mp.erfc(y) - mp.erfc(x) if x + y > 0 else mp.erfc(-x) - mp.erfc(-y)
+
+
+def _normal_between(x: Any, y: Any) -> Any:
+    return _erf_between(x / mp.sqrt(2), y / mp.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("small", [1e-30, 1e-12, -1e-9, 1e-3, 0.1])
+def test_roots_of_quadratic_equations(small: float, order: int) -> None:
+    def root(a: Any, b: Any, c: Any) -> Any:
+        return (-b + mp.sqrt(b * b - 4 * a * c)) / (2 * a)
+
+    agrees("(-b + sqrt(b**2 - 4*a*c)) / (2*a)", root, {"a": small, "b": 1.5, "c": 0.7}, "a", order)
+    agrees("(sqrt(1 + 4*k*x) - 1) / (2*k)", lambda k, x: (mp.sqrt(1 + 4 * k * x) - 1) / (2 * k),
+           {"k": abs(small), "x": 0.8}, "k", order)  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("x", [1e-6, 0.4, 1e6, 1e14])
+def test_differences_of_roots(x: float, order: int) -> None:
+    agrees("sqrt(x + 1) - sqrt(x)", lambda x: mp.sqrt(x + 1) - mp.sqrt(x), {"x": x}, "x", order)
+    agrees("3*sqrt(x + y) - 3*sqrt(x - 2*y)", lambda x, y: 3 * mp.sqrt(x + y) - 3 * mp.sqrt(x - 2 * y),
+           {"x": x, "y": 1e-7}, "y", order)  # fmt: skip
+    agrees("2*x - sqrt(4*x**2 + y)", lambda x, y: 2 * x - mp.sqrt(4 * x**2 + y), {"x": x, "y": 0.3}, "y", order)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("small", [1e-12, 1e-8, 1e-4, 0.02])
+def test_likelihoods_at_the_end_of_a_family(small: float, order: int) -> None:
+    def pareto(g: Any, z: Any) -> Any:
+        return (1 + 1 / g) * mp.log1p(g * z)
+
+    def negative_binomial(a: Any, m: Any, y: Any) -> Any:
+        return mp.loggamma(y + 1 / a) - mp.loggamma(1 / a) - (y + 1 / a) * mp.log1p(a * m) + y * mp.log(a * m)
+
+    agrees("(1 + 1/g) * log1p(g*z)", pareto, {"g": small, "z": 1.1176}, "g", order)
+    text = "lgamma(y + 1/a) - lgamma(1/a) - (y + 1/a)*log1p(a*m) + y*log(a*m)"
+    for y in (0.5, 7.0, 40.0):
+        agrees(text, negative_binomial, {"a": small, "m": 3.2, "y": y}, "a", order)
+
+
+@pytest.mark.parametrize("a", [0.3, 1.5, 20.0])
+def test_negative_binomial_likelihoods_are_as_written_elsewhere(a: float) -> None:
+    value = sd.compile("lgamma(y + 1/a) - lgamma(1/a) + y*log(a*m)")
+    want = float(mp.loggamma(7 + 1 / mp.mpf(a)) - mp.loggamma(1 / mp.mpf(a)) + 7 * mp.log(mp.mpf(a) * mp.mpf(3.2)))
+    assert value(a=a, m=3.2, y=7.0) == pytest.approx(want, rel=1e-13)
+    assert str(sd.gradient("lgamma(y + 1/a) - lgamma(1/a) + y*log(a*m)", "m")) == "y / m"
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("x", [41.0, 3.0, 0.2, -4.0, -60.0])
+def test_ratios_and_differences_of_tails(x: float, order: int) -> None:
+    at = {"x": x, "y": x - 1.0}
+    agrees("log(ndtr(x) - ndtr(y))", lambda x, y: mp.log(_normal_between(x, y)), at, "x", min(order, 1))
+    agrees("log(erf(x) - erf(y))", lambda x, y: mp.log(_erf_between(x, y)), at, "y", min(order, 1))
+    agrees("ndtr(x) / ndtr(y)", lambda x, y: _normal(x) / _normal(y), at, "x", order)
+    agrees("erfc(x) / erfc(y)", lambda x, y: mp.erfc(x) / mp.erfc(y), at, "y", order)
+    agrees("log(erfcx(x))", lambda x: x * x + mp.log(mp.erfc(x)), {"x": x}, "x", order)
+
+
+@pytest.mark.parametrize("gap", [1e-9, 1e-3, 0.4999, 0.5001])
+def test_differences_of_tails_at_near_places(gap: float) -> None:
+    at = {"x": 40.0 + gap, "y": 40.0}
+    agrees("log(ndtr(x) - ndtr(y))", lambda x, y: mp.log(_normal_between(x, y)), at)

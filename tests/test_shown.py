@@ -17,7 +17,7 @@ SHOWN = [
     ("x**2 / x - y / x", "x", "1 + y / x ** 2"),
     ("sqrt(x*y) / x", "x", "-0.5 * y / (x * sqrt(x * y))"),
     ("sqrt(1 + x**2) / x", "x", "-1 / (sqrt(1 + x ** 2) * x ** 2)"),
-    ("lgamma(y + 1/a) - lgamma(1/a) - (y + 1/a) * log1p(a*m) + y * log(a*m)", "m", "(y - m) / (m * (1 + a * m))"),
+    ("lgamma(y + 1/a) - lgamma(1/a) - (y + 1/a) * log1p(a*m) + y * log(a*m)", "m", "(y / m - 1) / (1 + a * m)"),
     ("log(x) - log(1 + x)", "x", "1 / (x * (1 + x))"),
     ("x / (1 + x) - log(1 + x)", "x", "-x / (1 + x) ** 2"),
     ("1 / (1/x + 1/y)", "x", "y ** 2 / (x + y) ** 2"),

@@ -39,6 +39,7 @@ from .cancelling import (
     deviations,
     differences,
     fractions,
+    large_terms,
     lowest_terms,
     quotients,
     ratios,
@@ -49,7 +50,7 @@ from .cancelling import (
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
-from .matrices import chains, commuting, diagonals, entries, invertible, merged, symmetry
+from .matrices import chains, commuting, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
 from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
@@ -59,10 +60,10 @@ from .stability.lengths import join_cosines
 #: The modules whose rules make up the table, in the order in which they are tried.
 SOURCES = (
     *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
-    *(roots, nested_powers, identities, like_functions, differences, removable, weights),
-    *(of_the_table, steps_and_logarithms, stability),
+    *(roots, nested_powers, identities, like_functions, large_terms, differences, removable),
+    *(weights, of_the_table, steps_and_logarithms, stability),
     *(deviations, fractions, quotients, ratios, same_bases, shares, weighted, lowest_terms),
-    *(chains, commuting, diagonals, entries, invertible, merged, symmetry),
+    *(chains, commuting, entries, invertible, merged, symmetry),
 )
 arrange(SOURCES)
 #: The rules that are equations.

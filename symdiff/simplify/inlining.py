@@ -22,7 +22,6 @@ from ..graph import (
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
 from .matrices.exponential import exponential_of
-from .matrices.full_rank import of_full_rank
 from .matrices.isotropic import isotropic_of
 
 #: What stands in a formula and is written in terms of other operations.
@@ -56,6 +55,8 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
         elif node.op == "expm" and "custom" in wrappers:
             new[node] = _by_squaring(*[new[arg] for arg in node.args])
         elif node.op == "pinv" and "custom" in wrappers:
+            from .matrices.full_rank import of_full_rank  # few formulas have it
+
             new[node] = of_full_rank(new[node.args[0]])
         elif node.op in WRAPPERS and node.op in wrappers:
             new[node] = new[node.args[0]]

@@ -80,6 +80,19 @@ def erfcx(x: Any) -> Any:
         return total / (x * mpmath.sqrt(mpmath.pi))
 
 
+def log_rising(order: Any, y: Any, a: Any) -> Any:
+    """Return a derivative by a of log(a**y rf(1/a, y))."""
+    with mpmath.workdps(3 * mpmath.mp.dps + 20):
+        def value(each: Any) -> Any:
+            return mpmath.loggamma(y + 1 / each) - mpmath.loggamma(1 / each) + y * mpmath.log(each)
+
+        return +(value(a) if not order else mpmath.diff(value, a, int(order)))
+
+
+def _erfc_half(x: Any) -> Any:
+    return mpmath.erfc(x / mpmath.sqrt(2))
+
+
 def log_ndtr(x: Any) -> Any:
     """Return the logarithm of the normal distribution."""
     z = -x / mpmath.sqrt(2)
@@ -517,6 +530,14 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_binom": lambda n, k: mpmath.log(mpmath.binomial(n, k)),
     "log_poch": lambda a, m: mpmath.log(mpmath.rf(a, m)),
     "log_erfc": lambda x: mpmath.log(mpmath.erfc(x)),
+    "log_erfcx": lambda x: x * x + mpmath.log(mpmath.erfc(x)),
+    "log_ndtr_between": lambda x, y: mpmath.log((_erfc_half(y) - _erfc_half(x)) / 2),
+    "root_gap": lambda b, d: mpmath.sqrt(b * b + d) - b,
+    "root_quotient": lambda b, d: 1 / (b + mpmath.sqrt(b * b + d)),
+    "log_rising": log_rising,
+    "log_rising_slope": lambda order, y, a: mpmath.diff(lambda each: log_rising(order, each, a), y),
+    "erfc_ratio": lambda x, y: mpmath.erfc(x) / mpmath.erfc(y),
+    "ndtr_ratio": lambda x, y: _erfc_half(-x) / _erfc_half(-y),
     "log_i0": lambda x: mpmath.log(mpmath.besseli(0, x)),
     "log_i1": lambda x: mpmath.log(mpmath.besseli(1, x)),
     "log_k0": lambda x: mpmath.log(besselk(0, x)),

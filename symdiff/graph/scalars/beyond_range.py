@@ -11,14 +11,20 @@ from __future__ import annotations
 import math
 
 from .. import BOOL, Node, constant, elementwise
-from .functions import compare, where
+from .differences import GAUSS
+from .functions import FUNCTIONS, compare, where
+from .known import LOGARITHMS
 from .making import ABSENT, ANY, POSITIVE, named, row, unary
+from .special import ROOT_TWO_PI
 
 log, log1p, absolute, digamma, power = (named(name) for name in ("log", "log1p", "abs", "digamma", "power"))
 gamma, lgamma, beta, betaln, binom, poch = (
     named(name) for name in ("gamma", "lgamma", "beta", "betaln", "binom", "poch")
 )
-erf, erfc, erfcx, log_ndtr_derivative = (named(name) for name in ("erf", "erfc", "erfcx", "log_ndtr_derivative"))
+erf, erfc, erfcx, log_erfc, log_ndtr_derivative = (
+    named(name) for name in ("erf", "erfc", "erfcx", "log_erfc", "log_ndtr_derivative")
+)
+exp, log1mexp, ndtr, log_ndtr = (named(name) for name in ("exp", "log1mexp", "ndtr", "log_ndtr"))
 i0, i1, k0, k1, kv, i0e, i1e, k0e, k1e, kve = (
     named(name) for name in ("i0", "i1", "k0", "k1", "kv", "i0e", "i1e", "k0e", "k1e", "kve")
 )
@@ -66,6 +72,61 @@ def _log_erfc_slope(x: Node, f: Node) -> Node:
     return -math.sqrt(2.0) * log_ndtr_derivative(constant(1.0), -math.sqrt(2.0) * x)
 
 
+def _log_erfcx(x: Node) -> Node:
+    return where(compare("less", x, 0.5), x * x + log_erfc(x), log(erfcx(x)))
+
+
+def _log_erfcx_slope(x: Node, f: Node) -> Node:
+    near = 2.0 * x + _log_erfc_slope(x, f)
+    return where(compare("less", x, 0.5), near, -2.0 * (elementwise("ierfcx", (constant(1.0), x)) / erfcx(x)))
+
+
+def _log_ndtr_between(x: Node, y: Node) -> Node:
+    # both in the lower tail, where the larger one counts; near each other by the mean of the slope between them
+    above = compare("less", 0.0, x + y)
+    u, v = where(above, -y, x), where(above, -x, y)
+    near = constant(0.0)
+    for t, weight in GAUSS:
+        near = near + weight * log_ndtr_derivative(constant(1.0), v + t * (x - y))
+    near = where(compare("equal", x, y), 0.0, (x - y) * near)
+    gap = where(compare("less", x - y, 0.5), near, log_ndtr(u) - log_ndtr(v))
+    return log_ndtr(u) + log1mexp(gap)
+
+
+def _density_within(x: Node, f: Node) -> Node:
+    return (1.0 / ROOT_TWO_PI) * exp(-0.5 * (x * x) - f)
+
+
+def _ratio(name: str) -> None:
+    """Add f(x) / f(y), which is computed by logarithms where one of the two left the range of numbers."""
+    function, logarithm = named(name), named(LOGARITHMS[name])
+    slope = FUNCTIONS[LOGARITHMS[name]].partials[0]
+    assert callable(slope)
+
+    def expansion(x: Node, y: Node) -> Node:
+        above, below = function(x), function(y)
+        ordinary = _both(_is_ordinary(above), _is_ordinary(below))
+        return where(ordinary, above / below, exp(logarithm(x) - logarithm(y)))
+
+    def by_first(x: Node, y: Node, f: Node) -> Node:
+        return f * _known(slope(x, logarithm(x)))
+
+    def by_second(x: Node, y: Node, f: Node) -> Node:
+        return -(f * _known(slope(y, logarithm(y))))
+
+    row(f"{name}_ratio", (by_first, by_second), ((-2.0, 2.0), (-2.0, 2.0)), numpy="", source="1.5", expansion=expansion,
+        written=lambda x, y: function(x) / function(y), singular=True)
+
+
+def _is_ordinary(x: Node) -> Node:
+    return _both(compare("less", 1.0 / _LARGE, x), compare("less", x, _LARGE))
+
+
+def _known(slope: Node | None) -> Node:
+    assert slope is not None
+    return slope
+
+
 def _log_i0(x: Node) -> Node:
     square = 0.25 * (x * x)
     total = constant(0.0)
@@ -106,6 +167,14 @@ row("log_poch", (lambda a, m, f: _gap(a, m), lambda a, m, f: digamma(a + m)), (P
 # Error functions                                         DLMF 7.2
 unary("log_erfc", _log_erfc_slope, ANY, numpy="", source="7.2.2", expansion=_log_erfc, written=lambda x: log(erfc(x)),
       monotone="decreasing", curvature="concave")
+
+unary("log_erfcx", _log_erfcx_slope, ANY, numpy="", source="7.18.9", expansion=_log_erfcx,
+      written=lambda x: log(erfcx(x)), monotone="decreasing", curvature="convex")
+row("log_ndtr_between", (lambda x, y, f: _density_within(x, f), lambda x, y, f: -_density_within(y, f)),
+    ((0.5, 2.0), (-2.0, 0.4)), numpy="", source="7.2.2", expansion=_log_ndtr_between,
+    written=lambda x, y: log(ndtr(x) - ndtr(y)), singular=True)
+for _name in ("erfc", "ndtr"):
+    _ratio(_name)
 
 # Modified Bessel functions                               DLMF 10.29, 10.32
 unary("i_ratio", _i_ratio_slope, ANY, numpy="", source="10.32.1", expansion=lambda x: i1e(x) / i0e(x),

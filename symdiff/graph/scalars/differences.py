@@ -30,7 +30,7 @@ BY_SECOND = 16
 _NEAR = 0.25
 #: Nodes and weights of Gauss for the mean over [0, 1] (DLMF 3.5, table 3.5.2 gives them for [-1, 1]): at that distance
 #: the eight have an error below 1e-15 in derivatives of the third order.
-_GAUSS = (
+GAUSS = (
     (0.019855071751231884, 0.05061426814518813), (0.10166676129318664, 0.11119051722668724),
     (0.2372337950418355, 0.15685332293894363), (0.4082826787521751, 0.181341891689181),
     (0.591717321247825, 0.181341891689181), (0.7627662049581645, 0.15685332293894363),
@@ -178,7 +178,7 @@ def _computed(each: Difference, order: Node, x: Node, y: Node) -> Node:
     m, n = orders_of(order)
     distance = x - y
     mean: Node | None = None
-    for t, w in _GAUSS:
+    for t, w in GAUSS:
         term = (w * t**m * (1.0 - t) ** n) * each.derivative(m + n + 1, y + t * distance)
         mean = term if mean is None else mean + term
     assert mean is not None

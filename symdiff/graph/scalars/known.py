@@ -21,7 +21,7 @@ INVERSES = {"exp": "log", "log": "exp", "exp2": "log2", "log2": "exp2", "expm1":
 
 #: Functions whose logarithm is a function of its own, which is finite where they overflow or vanish.
 LOGARITHMS = {"gamma": "log_gamma", "beta": "log_beta", "binom": "log_binom", "poch": "log_poch",
-    "sigmoid": "log_sigmoid", "ndtr": "log_ndtr", "erfc": "log_erfc", "stdtr": "log_stdtr",
+    "sigmoid": "log_sigmoid", "ndtr": "log_ndtr", "erfc": "log_erfc", "erfcx": "log_erfcx", "stdtr": "log_stdtr",
     "gammainc": "log_gammainc", "gammaincc": "log_gammaincc", "betainc": "log_betainc",
     "i0": "log_i0", "i1": "log_i1", "k0": "log_k0", "k1": "log_k1", "kv": "log_kv",}
 

@@ -178,6 +178,21 @@ def _log_exp_sum(b: Node, c: Node, t: Node) -> Node:
     return maximum(t, 0.0) + where(compare("greater", large, 0.0), log(large) + near_one, log(large + rest))
 
 
+def _root_beside(b: Node, d: Node) -> Node:
+    square = b.args[0] if b.is_root else power(b, 2.0)
+    return elementwise("sqrt", (square + d,))
+
+
+def _root_gap(b: Node, d: Node) -> Node:
+    root = _root_beside(b, d)
+    return where(compare("less", 0.0, b), d / (root + b), root - b)
+
+
+def _root_quotient(b: Node, d: Node) -> Node:
+    root = _root_beside(b, d)
+    return where(compare("less", 0.0, b), 1.0 / (root + b), (root - b) / d)
+
+
 def _log_cosh(x: Node) -> Node:
     size, wave = absolute(x), sinh(x)
     far = size - LN2 + elementwise("log1p", (exp(-2.0 * size),))
@@ -326,6 +341,14 @@ _row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t
                      lambda b, c, t, f: c * _f("exp_share")(c, b, -t)),
      (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.1", expansion=_log_exp_sum,
      written=lambda b, c, t: log(_exp_sum_as_written(b, c, t)), singular=True)
+# sqrt(b^2 + d) - b, and what d is multiplied by in it
+_row("root_gap", (lambda b, d, f: -f / _root_beside(b, d), lambda b, d, f: 0.5 / _root_beside(b, d)),
+     (POSITIVE, POSITIVE), numpy="", source="1.11.3", expansion=_root_gap, written=lambda b, d: _root_beside(b, d) - b,
+     singular=True)
+_row("root_quotient",
+     (lambda b, d, f: -f / _root_beside(b, d), lambda b, d, f: -0.5 * (f * f) / _root_beside(b, d)),
+     (POSITIVE, POSITIVE), numpy="", source="1.11.3", expansion=_root_quotient,
+     written=lambda b, d: 1.0 / (b + _root_beside(b, d)), singular=True)
 _unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)),
        range="[0, inf)", parity="even", curvature="convex", at_zero=(0.0, 0.0))
 _row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: _f("part_of")(x, y)),

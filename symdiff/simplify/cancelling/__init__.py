@@ -13,7 +13,8 @@ Files
     ratios       ratios that are 1
     same_bases   powers of one base in a product
     fractions    sums of fractions with one denominator
-    lowest_terms quotients of polynomials without common divisors, as they are shown
+    large_terms  sums of large terms that cancel: roots, poles, the growth of log Γ
+    lowest_terms  quotients of polynomials without common divisors, as they are shown
     quotients    derivatives of f(x y) / y by x
     differences  differences of one function at two places, by their distance
     shares       sums of softmax, which are 1

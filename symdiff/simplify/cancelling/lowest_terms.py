@@ -15,8 +15,9 @@ from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ...ground.gc_pause import noted
 from ..rewriter import rule, spread
-from ..stability.exponents import linear, multiple
+from ..stability.exponents import linear, ratio
 from .monomials import HIGHEST
 
 if TYPE_CHECKING:
@@ -25,11 +26,9 @@ if TYPE_CHECKING:
     from flint import fmpq, fmpq_mpoly
 
 #: Most operations that are looked at, variables, and terms of a polynomial.
-_STEPS, _VARIABLES, _TERMS = 64, 12, 48
+_STEPS, _VARIABLES, _TERMS = 160, 12, 48
 #: The largest whole number in a coefficient.
 _LARGEST = 10_000
-#: Functions without a name in text that are quotients of sums.
-_SHARES = ("exp_share",)
 
 #: What is above and what is below.
 _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
@@ -55,15 +54,24 @@ def _inside(node: Node) -> tuple[Node, ...]:
     if node.is_power:
         n = scalar_constant(node.args[1])
         return node.args[:1] if n is not None and n.is_integer() and abs(n) <= HIGHEST else ()
-    if node.op in _SHARES:
-        written = FUNCTIONS[node.op].written
-        return () if written is None else (written(*node.args),)
-    return node.args if node.op in SUMS or node.op in PRODUCTS else ()
+    if node.op in SUMS or node.op in PRODUCTS:
+        return node.args
+    written = _as_written(node)
+    return () if written is None else (written,)
+
+
+@noted
+def _as_written(node: Node) -> Node | None:
+    """Return what people write for a function without a name in text."""
+    row = FUNCTIONS.get(node.op)
+    return None if row is None or row.written is None else row.written(*node.args)
 
 
 def _size(node: Node) -> int:
     """Return how many operations, variables and numbers a formula is written with."""
-    return (1 + node.is_power) * (node.op not in _SHARES) + sum(map(_size, _inside(node)))
+    inside = _inside(node)
+    own = 1 + node.is_power if not inside or node.is_power or node.op in SUMS or node.op in PRODUCTS else 0
+    return own + sum(map(_size, inside))
 
 
 def _fraction(node: Node) -> Fraction | None:
@@ -79,13 +87,13 @@ def _operations(node: Node) -> list[Node] | None:
     todo, steps, divided = [(node, False, False)], 0, False
     while todo:
         part, below, done = todo.pop()
+        divided = divided or part.is_root or (below and part.op in SUMS)
         if done or part in order:
             order.setdefault(part)
             continue
         steps += 1
         if steps > _STEPS:
             return None
-        divided = divided or part.is_root or (below and part.op in SUMS)
         todo.append((part, below, True))
         inverse = part.is_power and (scalar_constant(part.args[1]) or 0.0) < 0.0
         for place, arg in [*enumerate(_inside(part) or (part.args if part.is_root else ()))][::-1]:
@@ -110,7 +118,7 @@ class _Polynomials:
         self.values: dict[Node, _Quotient] = {}
         #: What the square of a root is, by the place of the root.
         self.squares: dict[int, fmpq_mpoly] = {}
-        self.exponentials: dict[frozenset[tuple[Node | None, float]], fmpq_mpoly] = {}
+        self.exponentials = _as_powers([part for part in variables if part.op == "exp"])
 
     @staticmethod
     def of(order: Sequence[Node], kept: frozenset[Node]) -> _Polynomials | None:
@@ -131,12 +139,10 @@ class _Polynomials:
         fraction = _fraction(node)
         if fraction is not None:
             return fraction.numerator * one / fraction.denominator, one
-        if node.op == "exp":  # exp(x b), exp(b x) and exp(-x b) are powers of one variable
-            exponent = linear(node.args[0])
-            inverse = self.exponentials.get(frozenset(multiple(exponent, -1.0).items()))
-            if inverse is not None:
-                return one, inverse
-            return self.exponentials.setdefault(frozenset(exponent.items()), self._variable(node)), one
+        if node in self.exponentials:
+            base, n = self.exponentials[node]
+            power = self._variable(base) ** abs(n)
+            return (power, one) if n > 0 else (one, power)
         inside = () if node in self.kept else _inside(node)
         if not inside:
             own = self.values.get(node.args[0]) if node.is_root else None
@@ -218,6 +224,17 @@ class _Polynomials:
         for c, term in terms[1:]:
             total = elementwise("add" if sign * c > 0 else "subtract", (total, term))
         return total, sign
+
+
+def _as_powers(exponentials: Sequence[Node]) -> dict[Node, tuple[Node, int]]:
+    """Return each exponential as a power of one of them: exp(x b), exp(b x), exp(-2 x b)."""
+    exponents = {node: linear(node.args[0]) for node in exponentials}
+    found: dict[Node, tuple[Node, int]] = {}
+    for node, exponent in sorted(exponents.items(), key=lambda item: sum(map(abs, item[1].values()))):
+        powers = ((base, ratio(exponent, exponents[base])) for base, n in found.values() if n == 1 and exponent)
+        whole = ((base, int(n)) for base, n in powers if n and n.is_integer() and abs(n) <= HIGHEST)
+        found[node] = next(whole, (node, 1))
+    return found
 
 
 def _place(factor: tuple[fmpq_mpoly, int]) -> tuple[bool, list[int]]:

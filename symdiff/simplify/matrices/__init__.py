@@ -10,7 +10,6 @@ Invariants
 Files
     commuting    derivatives of exponentials in directions that commute
     chains       products of matrices as words: like products, inverses, determinants of powers
-    diagonals    sums of diagonal matrices
     entries      determinants of small matrices of explicit entries
     exponential  the exponential of a matrix in other operations
     full_rank    pseudo-inverses in other operations

@@ -16,11 +16,13 @@ from .products import as_monomial, powers_multiplied
 _FACTORS = 12
 #: Quotients of two functions that overflow, or vanish, together.
 _RATIOS = {("i1", "i0"): "i_ratio", ("k1", "k0"): "k_ratio"}
-_LIKE = frozenset(("gamma", *(name for pair in _RATIOS for name in pair)))
+#: Functions whose quotient at two places is a function of its own.
+_AT_TWO_PLACES = ("erfc", "ndtr")
+_LIKE = frozenset(("gamma", *_AT_TWO_PLACES, *(name for pair in _RATIOS for name in pair)))
 
 
-@rule("multiply divide", "i1(x) / i0(x), k1(x) / k0(x), gamma(x + c) / gamma(x)", "i_ratio(x), k_ratio(x), poch(x, c)",
-      "stability", below=(INVERSE,))
+@rule("multiply divide", "i1(x) / i0(x), k1(x) / k0(x), gamma(x + c) / gamma(x), erfc(x) / erfc(y)",
+      "i_ratio(x), k_ratio(x), poch(x, c), erfc_ratio(x, y)", "stability", below=(INVERSE,))
 def _ratio_of_like_functions(node: Node) -> Node | None:
     """Divide functions that overflow or vanish together where their quotient has a name."""
     if not any(part.op in _LIKE for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts):
@@ -45,6 +47,8 @@ def _ratio(a: Node, b: Node) -> Node | None:
     (x,), (y,) = a.args, b.args
     if (a.op, b.op) in _RATIOS and x is y:
         return elementwise(_RATIOS[a.op, b.op], (x,))
+    if a.op == b.op and a.op in _AT_TWO_PLACES and x is not y:
+        return elementwise(f"{a.op}_ratio", (x, y))
     if a.op != b.op or a.op != "gamma" or x.shape != y.shape:
         return None
     rest = added(linear(x), linear(y), -1.0)

@@ -13,7 +13,6 @@ from ....graph import Node, broadcast_to, delta, matrix, pseudo_inverse, reshape
 from ....graph import matmul as stack_matmul
 from ....graph.scalars.functions import apply, to_real
 from ....graph.sizes import product, show
-from ....simplify.matrices.full_rank import conditioned
 from ..indexing import getitem
 from ..operations import solve
 from ..shaping import axis_of, moveaxis, ravel, several, shown
@@ -130,6 +129,8 @@ def qr(x: Node, mode: str = "reduced") -> Orthogonal | Node:
     _matrix(x, "qr")
     m = x.shape[-2]
     square = getitem(x, (..., slice(None, m))) if _is_wide(x) and isinstance(m, int) else x
+    from ....simplify.matrices.full_rank import conditioned  # few formulas have it
+
     scale, rough, known = conditioned(to_real(square))
     second = matrix("cholesky", stack_matmul(swap(rough), rough))
     q = apply("multiply", swap(matrix("solve", second, swap(rough))), known)

@@ -1,0 +1,145 @@
+"""Sums of large terms that cancel, written so that no digits are lost: roots, poles, and the growth of log Γ.
+
+``sqrt(b**2 + d) - b`` is ``d / (sqrt(b**2 + d) + b)``, so that in a root of a quadratic equation, ``(-b + sqrt(b**2 -
+4 a c)) / (2 a)``, a cancels. ``(1 + 1/x) log1p(x z)`` is multiplied out: the term with the pole is a quotient that is
+0 / 0 there, which is known as a function of its own. ``lgamma(y + 1/a) - lgamma(1/a) + y log(a m)``, of a negative
+binomial count, is ``y log(m)`` and what is smooth in a at 0.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from ...graph import Node, constant, elementwise
+from ...graph.kinds import INVERSE
+from ...graph.scalars.arithmetic import factors_of, peel, terms_of, without_numbers
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..rewriter import rule, spread, stabilize
+from ..stability.exponents import added, as_node, linear
+from .monomials import HIGHEST, PowerProduct, like, monomial, terms_in, times, written
+from .parts import TERMS, total_of
+
+#: Most factors of a product that are looked at, and terms of a sum with a pole.
+_FACTORS, _TERMS = 8, 3
+_ZERO = constant(0.0)
+
+
+@rule("add subtract", "sqrt(b**2 + d) - b", "d / (sqrt(b**2 + d) + b)", "stability",
+      inside="sqrt multiply divide negative named")
+def _root_gap(node: Node) -> Node | None:
+    """Keep the difference of a root and what is near it as a function of its own."""
+    terms = terms_of(node, 2, look=peel)
+    if not terms.whole or len(terms.parts) != 2:
+        return None
+    (c, first), (d, second) = ((sign * c, x) for sign, term in terms.parts for c, x in [without_numbers(peel(term))])
+    for (scale, root), (other, x) in (((c, first), (d, second)), ((d, second), (c, first))):
+        if not root.is_root or scale * other >= 0.0 or root.shape != node.shape:
+            continue
+        rest = _without_square(root.args[0], x, other / scale)
+        if rest is not None:
+            b = x if other == -scale else elementwise("multiply", (constant(-other / scale), x))
+            gap = elementwise("root_gap", (b, total_of([written(term) for term in rest])))
+            return spread(gap if scale == 1.0 else elementwise("multiply", (constant(scale), gap)), node.shape)
+    return None
+
+
+def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None:
+    """Return the terms of ``under - (c x)**2`` where one of them cancels and not all of them."""
+    whole = terms_in(under)
+    part = monomial(1.0, x)
+    squares = terms_in(x.args[0]) if x.is_root else None if part is None else [times(part, part)]
+    if whole is None or squares is None:
+        return None
+    left = like([*whole, *(term.scaled(-c * c) for term in squares)])
+    return left if left and len(left) < len(whole) else None
+
+
+@rule("multiply divide", "root_gap(b, a d) / a", "d / (sqrt(b**2 + a d) + b)", "stability", below=(INVERSE,))
+def _root_quotient(node: Node) -> Node | None:
+    """Divide what is added under a root by what the difference is divided by."""
+    found = factors_of(node, _FACTORS, powers=HIGHEST, look=peel)
+    gap = next((base for base, n in found.parts if n == 1.0 and base.op == "root_gap"), None)
+    added = None if gap is None else monomial(1.0, gap.args[1])
+    if gap is None or added is None or not found.whole:
+        return None
+    own = [(base, n) for base, n in found.parts if base is not gap]
+    if not any(n < 0.0 and base in added.powers for base, n in own):
+        return None
+    rest = PowerProduct(float(found.sign), {})
+    for base, n in own:
+        part = monomial(1.0, base)
+        if part is None or (n < 0.0 and not part.number):
+            return None
+        rest = times(rest, PowerProduct(part.number**n, {x: int(n) * k for x, k in part.powers.items()}))
+    sign, product = written(times(rest, added))
+    quotient = elementwise("root_quotient", gap.args)
+    result = elementwise("multiply", (product, quotient))
+    return spread(result if sign > 0 else elementwise("negative", (result,)), node.shape)
+
+
+@rule("multiply", "(a + b / x) log1p(x z)", "a log1p(x z) + b log1p(x z) / x", "stability", inside="add subtract named",
+      below=(INVERSE,))
+def _pole_beside_zero(node: Node) -> Node | None:
+    """Multiply out a sum of which a term has a pole where another factor is 0."""
+    for total, other in (node.args, node.args[::-1]):
+        whole = peel(total)
+        terms = terms_of(whole, _TERMS, look=peel) if whole.is_additive else None
+        if terms is None or not terms.whole or len(terms.parts) < 2 or whole.shape != node.shape:
+            continue
+        parts = [monomial(sign, term) for sign, term in terms.parts]
+        poles = {base for part in parts if part is not None for base, n in part.powers.items() if n < 0}
+        if None not in parts and poles and _vanishes_at(other, poles):
+            products = [
+                other if scalar_constant(term) == 1.0 else elementwise("multiply", (term, other))
+                for _, term in terms.parts
+            ]
+            signed = zip((sign for sign, _ in terms.parts), stabilize(products), strict=True)
+            return spread(total_of(list(signed)), node.shape)
+    return None
+
+
+def _vanishes_at(node: Node, poles: set[Node]) -> bool:
+    """Tell whether a product has a function of a multiple of a number that vanishes with it."""
+    for base, n in factors_of(node, _FACTORS, look=peel).parts:
+        row = FUNCTIONS.get(base.op)
+        if n > 0.0 and row is not None and row.arity == 1 and row.at_zero is not None and row.at_zero[0] == 0.0:
+            argument = monomial(1.0, peel(base.args[0]))
+            if argument is not None and any(argument.powers.get(pole, 0) > 0 for pole in poles):
+                return True
+    return False
+
+
+@rule("add subtract", "lgamma(y + 1 / a) - lgamma(1 / a) + y log(a m)", "log(a**y Γ(y + 1 / a) / Γ(1 / a)) + y log(m)",
+      "stability", below=(INVERSE,))
+def _rising(node: Node) -> Node | None:
+    """Take what grows away from a difference of log Γ."""
+    terms = terms_of(node, TERMS, look=peel)
+    gammas = [(sign, term) for sign, term in terms.parts if peel(term).op == "lgamma"]
+    if not terms.whole or len(gammas) < 2:
+        return None
+    for (s, one), (t, other) in permutations(gammas, 2):
+        start = monomial(1.0, peel(other).args[0])
+        if s + t or start is None or not start.powers or any(n > 0 for n in start.powers.values()):
+            continue
+        step = PowerProduct(1.0 / start.number, {base: -n for base, n in start.powers.items()})
+        count = added(linear(peel(one).args[0]), linear(peel(other).args[0]), -1.0)
+        y = as_node(count)
+        for sign, term in terms.parts:
+            within = _logarithm_times(sign * s, term, y)
+            rest = None if within is None else times(within, PowerProduct(start.number, start.powers))
+            if rest is None or not rest.number > 0.0 or any(base in step.powers for base in rest.powers):
+                continue
+            left = [part for part in terms.parts if part[1] not in (one, other, term)]
+            rising = elementwise("log_rising", (_ZERO, y, written(step)[1]))
+            logarithm = elementwise("multiply", (y, elementwise("log", (written(rest)[1],))))
+            return spread(total_of([(s, rising), (s, logarithm), *left]), node.shape)
+    return None
+
+
+def _logarithm_times(sign: float, term: Node, y: Node) -> PowerProduct | None:
+    """Return b for a term y log(b)."""
+    part, whole = monomial(sign, term), monomial(1.0, y)
+    logs = [] if part is None else [base for base, n in part.powers.items() if n == 1 and base.op == "log"]
+    if part is None or len(logs) != 1 or times(part, PowerProduct(1.0, {logs[0]: -1})) != whole:
+        return None
+    return monomial(1.0, logs[0].args[0])
