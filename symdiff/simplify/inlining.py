@@ -21,7 +21,6 @@ from ..graph import (
 )
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
-from .matrices.exponential import exponential_of
 from .matrices.isotropic import isotropic_of
 
 #: What stands in a formula and is written in terms of other operations.
@@ -98,6 +97,8 @@ def with_names(roots: Sequence[Node], names: Mapping[Node, str]) -> list[Node]:
 
 def _by_squaring(x: Node, *direction: Node) -> Node:
     """Return an exponential, or its derivative; that of a transpose by the matrix, whose exponential may be there."""
+    from .matrices.exponential import exponential_of  # few formulas have it
+
     turned = swap(x)
     if len(postorder([turned])) < len(postorder([x])):
         return swap(exponential_of(turned, *map(swap, direction)))
