@@ -75,7 +75,7 @@ def _nonzeros(kernel: Kernel, inputs: Sequence[Any], lower: bool) -> _Nonzeros:
 def _second(own: Objective, scalar: Callable[[], Array], more: Sequence[Array]) -> Kernel:
     """Return the kernel of the lower triangle of the Hessian of a scalar by the variables of an objective."""
 
-    def make() -> Kernel:
+    def make() -> Any:
         symbols = own._symbols
         if len(symbols) == 1 and len(symbols[0].node.shape) == 1:
             whole = derivatives.hessian(scalar(), symbols[0], disconnected="zero")
@@ -83,7 +83,8 @@ def _second(own: Objective, scalar: Callable[[], Array], more: Sequence[Array]) 
         wrt = symbols[0] if len(symbols) == 1 else tuple(symbols)
         return own._compiled(derivatives.hessian(scalar(), wrt, disconnected="zero", joined=True), more, "coo")
 
-    return own.shared("curvatures" if more else "curvature", make)
+    kernel: Kernel = own.shared("curvatures" if more else "curvature", make)
+    return kernel
 
 
 class IpoptProblem:
@@ -233,7 +234,7 @@ class IpoptProblem:
         g = self._g
         assert g is not None
 
-        def make() -> Kernel:
+        def make() -> Any:
             formula = g._formula.reshape((1,)) if g.is_scalar else g._formula
             whole = derivatives.jacobian([formula], list(g._symbols), disconnected="zero")
             return g._compiled(whole, [], "coo")
