@@ -320,3 +320,48 @@ def test_least_squares_takes_inputs_by_name() -> None:
     t = np.linspace(0, 3, 20)
     given = {"y": 2.5 * np.exp(-1.3 * t), "t": t}
     assert np.allclose(optimize.least_squares(fit.fun, [1.0, 1.0], fit.jac, kwargs=given).x, [2.5, 1.3])
+
+
+def test_equal_formulas_have_their_kernels_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an objective computes is derived once, whoever asks; what differs in anything is another one."""
+    made: list[Any] = []
+    compiled = sd.Objective._compiled
+
+    def counted(self: Any, *args: Any) -> Any:
+        made.append(args)
+        return compiled(self, *args)
+
+    monkeypatch.setattr(sd.Objective, "_compiled", counted)
+    text, point = "sum(cos(x*a)*0.318)", np.array([0.3, -0.2, 0.7])
+
+    def use(n: Any = 3, wrt: str = "x", **options: Any) -> Any:
+        f = sd.objective(options.pop("text", text), wrt, **options, **{"x": n, "a": n})
+        x, other = (point, np.ones(3)) if wrt == "x" else (np.ones(3), point)
+        return f.fun(x, other), f.jac(x, other), f.hess(x, other), f.hessp(x, np.ones(3), other)
+
+    first = use()
+    assert len(made) == 4
+    for one, again in zip(first, use(), strict=True):
+        np.testing.assert_array_equal(one, again)
+    assert len(made) == 4
+    np.testing.assert_allclose(use(sparse="csr")[2].toarray(), first[2])
+    np.testing.assert_allclose(use("n")[1], first[1])
+    np.testing.assert_allclose(use(wrt="a")[1], -0.318 * point * np.sin(point))
+    np.testing.assert_allclose(use(text="sum(cos(x*a)*0.319)")[0], first[0] * 0.319 / 0.318)
+    assert len(made) == 20
+
+    constraints = sd.objective("x[1:]*x[:-1]", "x", x=3)
+    objective = sd.objective("sum(cos(x)*0.318)", "x", x=3)
+    for turn in range(2):
+        problem = objective.ipopt(point + turn, constraints=constraints)
+        problem.jacobian(point), problem.hessian(point, [1.0, 2.0], 1.0), problem.hessianstructure()
+        assert len(made) == 24
+
+
+def test_inputs_with_a_batch_tell_objectives_apart() -> None:
+    w, z = sd.vector("w", 3), sd.vector("z", 3)
+    f = np.exp(w @ z)
+    one = sd.objective(f, w, batch=[z], reduce="sum")
+    np.testing.assert_allclose(one.jac(np.zeros(3), np.ones((5, 3))), np.full(3, 5.0))
+    assert sd.objective(f, w, batch=[z], reduce="sum")._first is one._first
+    assert sd.objective(f, w)._first is not one._first

@@ -334,3 +334,51 @@ def test_matrices_beyond_the_kernels_are_of_lapack() -> None:
     general[1, :, 5] = general[1, :, 9] = 0.0
     with pytest.raises(SingularMatrixError, match="sample 1 of the batch"):
         sd.compile("inv(A)", A=(n, n), backend="interpreter")(general)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 10, 11, 16, 17])
+def test_spectra_of_batches_are_those_of_each_matrix(n: int) -> None:
+    """Equal, zero, clustered, huge and tiny eigenvalues, and nan: the same alone and in a batch."""
+    rng = np.random.default_rng(n)
+    matrices = rng.normal(size=(29, n, n))
+    turned = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    spectra = {
+        0: np.ones(n),
+        1: np.zeros(n),
+        2: 1 + 1e-13 * rng.normal(size=n),
+        3: np.eye(n)[0],
+        4: np.repeat([-2.0, 3.0], n)[:: 2][:n],
+        5: np.logspace(0, -12, n),
+    }
+    for k, values in spectra.items():
+        matrices[k] = (turned * values) @ turned.T
+    matrices[6], matrices[7], matrices[8] = 1e300 * matrices[9], 1e-300 * matrices[9], np.diag(np.arange(n)[::-1])
+    matrices[10, 0, -1], matrices[11, -1, 0] = np.nan, np.inf
+    x = sd.matrix("x", n, n)
+    both, alone = sd.xp.linalg.eigh(x), sd.compile(np.linalg.eigvalsh(x), [x])
+    kernel = sd.compile([both.eigenvalues, both.eigenvectors], [x])
+    values, vectors = kernel(matrices)
+    only = alone(matrices)
+    for found in (values, vectors, only):
+        assert np.isnan(found[10:12]).all()
+    for k, own in enumerate(matrices):
+        again = kernel(own)
+        np.testing.assert_array_equal(again[0], values[k])
+        np.testing.assert_array_equal(again[1], vectors[k])
+        np.testing.assert_array_equal(alone(own), only[k])
+        if k in (10, 11):
+            continue
+        part = own / 2 + own.T / 2
+        size, expected = np.abs(part).max() or 1.0, np.linalg.eigvalsh(part)
+        for found in (values[k], only[k]):
+            assert (np.diff(found) >= 0).all()
+            np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=4e-15 * n)
+        np.testing.assert_allclose(vectors[k].T @ vectors[k], np.eye(n), rtol=0, atol=4e-15 * n)
+        residual = (part / size) @ vectors[k] - vectors[k] * (values[k] / size)
+        np.testing.assert_allclose(residual, 0, rtol=0, atol=4e-15 * n)
+    shuffled = rng.permutation(29)
+    np.testing.assert_array_equal(kernel(matrices[shuffled])[1], vectors[shuffled])
+    np.testing.assert_array_equal(alone(matrices.swapaxes(-1, -2)), only)
+    narrow = alone(matrices[12:].astype(np.float32))
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, only[12:], rtol=0, atol=2e-6 * n)

@@ -14,7 +14,7 @@ import scipy.sparse
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
-from symdiff.sparse.scipy_arrays import shapes_of
+from symdiff.sparse.scipy_arrays import kind_of
 
 RNG = np.random.default_rng(3)
 
@@ -407,8 +407,8 @@ def test_numbers_beside_arrays_are_served_as_arrays_are() -> None:
     for D, h in ((0.5, 3.0), (2, 3.0), (0.25, np.array(2.0)), (True, 1.0), (np.float32(0.5), 3.0)):
         for _ in range(2):
             np.testing.assert_allclose(kernel(x, D, h).toarray(), dense(x, D, h))
-    assert shapes_of([x, 0.5, 3]) == ((8,), (), ())
-    assert shapes_of([x, True]) is None
+    assert kind_of([x, 0.5, 3]) == ((8,), (), ())
+    assert kind_of([x, True]) is None
     with pytest.raises(sd.ShapeError, match="D has shape"):
         kernel(x, [1.0, 2.0], 3.0)
 

@@ -146,3 +146,56 @@ def test_groups_of_elements_have_blocks(name: str, order: int) -> None:
     same = name == "median" and order == 2  # which order it is decides what is left of a block
     assert not (seen.reshape(found.shape) & ~pattern).any()
     assert pattern.sum() == (48 if same else seen.sum())
+
+
+@pytest.mark.parametrize("n", [N, "n"])
+@pytest.mark.parametrize("seed", range(8))
+def test_calls_again_have_the_positions_and_types_of_the_call(seed: int, n: int | str) -> None:
+    """Calls of a kind that came before take a short way: whatever changes between them, results are a first call's."""
+    rng = np.random.default_rng(seed)
+    x, y, i, j = sd.vector("x", n), sd.vector("y", n), sd.indices("i", n), sd.indices("j", n)
+    f = _drawn(rng, x, y, [i, j], 1 + seed % 3) * x[i]
+    derivative = sd.hessian(np.sum(f**2), x) if seed % 2 else sd.jacobian(f**2, x)
+    given, count = [x, y, i, j], N if n == N else int(rng.integers(3, 30))
+    kernel = sd.compile(derivative, given, sparse="csr", backend="interpreter")
+    first = [rng.integers(count, size=count) for _ in range(2)]
+    for turn in range(14):
+        kind = np.float32 if turn % 5 == 4 else np.float64
+        places = first if turn % 3 else [rng.integers(count, size=count) for _ in range(2)]
+        if turn == 10:
+            first[0][0] = (first[0][0] + 1) % count  # in place
+        own = [a.astype([np.int64, np.int32][turn // 7]) for a in places]
+        args = [*rng.uniform(0.5, 1.5, (2, count)).astype(kind), *own]
+        new = sd.compile(derivative, given, sparse="csr", backend="interpreter")
+        found, expected = kernel(*args), new(*args)
+        assert found.dtype == expected.dtype == kind
+        np.testing.assert_array_equal(found.indices, expected.indices)
+        np.testing.assert_array_equal(found.data, expected.data)
+        again = kernel(*args)
+        assert again.data is not found.data
+        np.testing.assert_array_equal(again.data, expected.data)
+        again.data[...] = 0
+        assert kernel(*args, out=again) is again
+        np.testing.assert_array_equal(again.data, expected.data)
+    args[2] = np.full(count, count)
+    for _ in range(2):
+        with pytest.raises(sd.ShapeError, match=r"expected 0 to|i\["):
+            kernel(*args)
+
+
+def test_positions_of_an_input_that_a_formula_does_not_read_are_any() -> None:
+    """The second derivative of what is linear in its part by positions keeps these as an argument alone."""
+    x, i, j = sd.vector("x", 8), sd.indices("i", 8), sd.indices("j", 8)
+    kernel = sd.compile(sd.hessian(np.sum(x[i] ** 3) + np.sum(x[j]), x), [x, i, j], sparse="csr")
+    at, rng = np.arange(8)[::-1].copy(), np.random.default_rng(0)
+    dense = sd.compile(sd.hessian(np.sum(x[i] ** 3) + np.sum(x[j]), x), [x, i, j])
+    for other in (at, at % 2, at + 100, at - 100):
+        point = rng.normal(size=8)
+        for _ in range(2):
+            np.testing.assert_allclose(kernel(point, at, other).toarray(), np.diag(6 * point), rtol=1e-15)
+            np.testing.assert_allclose(dense(point, at, other), np.diag(6 * point), rtol=1e-15)
+    for wrong in (at.astype(float), at + 0.5):
+        with pytest.raises(sd.DtypeError, match="j is an array of float64"):
+            kernel(point, at, wrong)
+        with pytest.raises(sd.DtypeError, match="j is an array of float64"):
+            dense(point, at, wrong)

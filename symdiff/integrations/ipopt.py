@@ -1,7 +1,7 @@
 """A formula and its constraints as Ipopt takes them: values, and the nonzeros of derivatives in a fixed order.
 
 cyipopt asks an object for these by name. Where nonzeros stand it asks once, before the first point, and takes the
-Jacobian of the constraints and the lower triangle of the Lagrangian's Hessian as triplets, adding equal positions.
+Jacobian of the constraints and the lower triangle of the Lagrangian's Hessian as triplets.
 """
 
 from __future__ import annotations
@@ -55,6 +55,14 @@ class _Nonzeros(NamedTuple):
         return data if self.kept is None else data[self.kept]
 
 
+class _Merged(NamedTuple):
+    """Where the nonzeros of a sum of two matrices stand, and the numbers of those that the first and the second has."""
+
+    positions: Positions
+    first: npt.NDArray[np.intp]
+    second: npt.NDArray[np.intp]
+
+
 def _nonzeros(kernel: Kernel, inputs: Sequence[Any], lower: bool) -> _Nonzeros:
     """Return the nonzeros of a kernel's matrix, or those of its lower triangle; one point tells where they stand."""
     rows, columns = kernel(*inputs).coords
@@ -64,15 +72,19 @@ def _nonzeros(kernel: Kernel, inputs: Sequence[Any], lower: bool) -> _Nonzeros:
     return _Nonzeros(kernel, (rows[kept], columns[kept]), kept)
 
 
-def _second(own: Objective, scalar: Array, inputs: Sequence[Any], more: Sequence[Array]) -> _Nonzeros:
-    """Return the lower triangle of the Hessian of a scalar with respect to the variables of an objective."""
-    symbols = own._symbols
-    if len(symbols) == 1 and len(symbols[0].node.shape) == 1:
-        whole = derivatives.hessian(scalar, symbols[0], disconnected="zero")
-        return _nonzeros(own._compiled(whole, more, "coo", "lower"), inputs, True)
-    wrt = symbols[0] if len(symbols) == 1 else tuple(symbols)
-    whole = derivatives.hessian(scalar, wrt, disconnected="zero", joined=True)
-    return _nonzeros(own._compiled(whole, more, "coo"), inputs, True)
+def _second(own: Objective, scalar: Callable[[], Array], more: Sequence[Array]) -> Kernel:
+    """Return the kernel of the lower triangle of the Hessian of a scalar by the variables of an objective."""
+
+    def make() -> Any:
+        symbols = own._symbols
+        if len(symbols) == 1 and len(symbols[0].node.shape) == 1:
+            whole = derivatives.hessian(scalar(), symbols[0], disconnected="zero")
+            return own._compiled(whole, more, "coo", "lower")
+        wrt = symbols[0] if len(symbols) == 1 else tuple(symbols)
+        return own._compiled(derivatives.hessian(scalar(), wrt, disconnected="zero", joined=True), more, "coo")
+
+    kernel: Kernel = own.shared("curvatures" if more else "curvature", make)
+    return kernel
 
 
 class IpoptProblem:
@@ -176,12 +188,8 @@ class IpoptProblem:
 
     @guarded
     def hessianstructure(self) -> Positions:
-        """Return rows and columns of the lower triangle of the Hessian of the Lagrangian; positions may come twice."""
-        rows, columns = self._curvature.positions
-        if self._g is None:
-            return rows, columns
-        more = self._curvatures.positions
-        return np.concatenate([rows, more[0]]), np.concatenate([columns, more[1]])
+        """Return rows and columns of the lower triangle of the Hessian of the Lagrangian, each position once."""
+        return self._curvature.positions if self._g is None else self._merged.positions
 
     @guarded
     def hessian(self, x: Any, lagrange: Any, obj_factor: float) -> Floats:
@@ -200,14 +208,18 @@ class IpoptProblem:
         if weights.size != self.m:
             raise ShapeError(f"lagrange has {weights.size} numbers; expected {self.m}, one for each constraint")
         inputs = self._g._inputs(None, x, self._g_args)[0]
-        return np.concatenate([own, self._curvatures.values([*inputs, weights.reshape(self._shape)])])
+        merged = self._merged
+        total = np.zeros(merged.positions[0].size)
+        total[merged.first] = own
+        total[merged.second] += self._curvatures.values([*inputs, weights.reshape(self._shape)])
+        return total
 
     # ------------------------------------------------------------------ kernels
 
     @cached_property
     def _curvature(self) -> _Nonzeros:
         inputs = self._f._inputs(None, self.x0, self._args)[0]
-        return _second(self._f, self._f._formula.reshape(()), inputs, [])
+        return _nonzeros(_second(self._f, lambda: self._f._formula.reshape(()), []), inputs, True)
 
     @cached_property
     def _curvatures(self) -> _Nonzeros:
@@ -215,15 +227,28 @@ class IpoptProblem:
         assert g is not None
         weights = array(g._free("v"), g._formula.shape)
         inputs = [*g._inputs(None, self.x0, self._g_args)[0], np.zeros(self._shape)]
-        return _second(g, (g._formula * weights).sum(), inputs, [weights])
+        return _nonzeros(_second(g, (g._formula * weights).sum, [weights]), inputs, True)
 
     @cached_property
     def _slopes(self) -> _Nonzeros:
         g = self._g
         assert g is not None
-        formula = g._formula.reshape((1,)) if g.is_scalar else g._formula
-        whole = derivatives.jacobian([formula], list(g._symbols), disconnected="zero")
-        return _nonzeros(g._compiled(whole, [], "coo"), g._inputs(None, self.x0, self._g_args)[0], False)
+
+        def make() -> Any:
+            formula = g._formula.reshape((1,)) if g.is_scalar else g._formula
+            whole = derivatives.jacobian([formula], list(g._symbols), disconnected="zero")
+            return g._compiled(whole, [], "coo")
+
+        return _nonzeros(g.shared("slopes", make), g._inputs(None, self.x0, self._g_args)[0], False)
+
+    @cached_property
+    def _merged(self) -> _Merged:
+        both = [self._curvature.positions, self._curvatures.positions]
+        numbers = [rows.astype(np.int64) * self.n + columns for rows, columns in both]
+        every, places = np.unique(np.concatenate(numbers), return_inverse=True)
+        first, second = np.split(places, [numbers[0].size])
+        kind = both[0][0].dtype
+        return _Merged(((every // self.n).astype(kind), (every % self.n).astype(kind)), first, second)
 
 
 def _unless_singular(function: Callable[[], Any], shape: tuple[int, ...]) -> Floats:

@@ -6,9 +6,11 @@ gradient of the same point one after the other, and change ``x`` in place in bet
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +43,12 @@ Floats = npt.NDArray[np.float64]
 #: Bytes of arguments, in total, up to which a point is remembered. A copy of the arguments is compared with those of
 #: the next call, so that data changed in place is never taken for the data before.
 MOST_REMEMBERED = 1 << 25
+#: Kernels that are kept when no objective has them any more, since solvers are often set up anew.
+KEPT = 16
+
+#: The kernels of objectives, by what they are made of: equal formulas have them together.
+_kernels: WeakValueDictionary[tuple[Any, ...], Kernel] = WeakValueDictionary()
+_latest: deque[Kernel] = deque(maxlen=KEPT)
 
 
 class Objective:
@@ -290,8 +298,31 @@ class Objective:
     def _shaped(self, value: Any) -> Any:
         return float(value.item()) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)
 
+    def shared(self, kind: str, make: Callable[[], Kernel]) -> Kernel:
+        """Return one of this objective's kernels, that of an equal formula and its variables if there is one.
+
+        Parameters
+        ----------
+        kind : str
+            Tells what it computes of the formula.
+        make : callable
+            Derives and compiles it.
+        """
+        options = tuple((name, _comparable(own)) for name, own in self._options.items())
+        inputs = tuple((name, one.node) for name, one in self._others.items())
+        variables = tuple(one.node for one in self._symbols)
+        key = (kind, self._sparse, self._formula.node, self._formula.provenance.facts, variables, inputs, options)
+        found = _kernels.get(key)
+        if found is None:
+            found = _kernels[key] = make()
+            _latest.append(found)
+        return found
+
     @cached_property
     def _first(self) -> Kernel:
+        return self.shared("first", self._make_first)
+
+    def _make_first(self) -> Kernel:
         if self._sparse is not None and not self.is_scalar:
             whole = derivatives.jacobian([self._formula], list(self._symbols), disconnected="zero")
             return self._compiled([self._formula, whole], [], [None, self._sparse])
@@ -300,10 +331,13 @@ class Objective:
 
     @cached_property
     def _value(self) -> Kernel:
-        return self._compiled(self._formula, [])
+        return self.shared("value", lambda: self._compiled(self._formula, []))
 
     @cached_property
     def _second(self) -> Kernel:
+        return self.shared("second", self._make_second)
+
+    def _make_second(self) -> Kernel:
         weights = [] if self.is_scalar else [array(self._free("v"), self._formula.shape)]
         scalar = self._formula.reshape(()) if self.is_scalar else (self._formula * weights[0]).sum()
         wrt = self._symbols[0] if len(self._symbols) == 1 else tuple(self._symbols)
@@ -314,6 +348,9 @@ class Objective:
 
     @cached_property
     def _product(self) -> Kernel:
+        return self.shared("product", self._make_product)
+
+    def _make_product(self) -> Kernel:
         directions = [array(self._free(f"p{k}"), one.shape) for k, one in enumerate(self._symbols)]
         scalar = self._formula.reshape(())
         parts = derivatives.hvp(scalar, tuple(self._symbols), tuple(directions), disconnected="zero")
@@ -424,6 +461,13 @@ def objective(
 
 _BEHIND = " (SciPy's solvers take those behind x in args=)"
 _OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "shapes", "budget")
+
+
+def _comparable(option: Any) -> Any:
+    """Return an option as what two objectives have in common: of an input its node."""
+    if isinstance(option, list | tuple):
+        return tuple(map(_comparable, option))
+    return option.node if isinstance(option, Array) else option
 
 
 def _is_input(one: Any) -> bool:

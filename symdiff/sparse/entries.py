@@ -148,6 +148,11 @@ class Entries(NamedTuple):
     starts: Indices | None
     total: int
 
+    def put_in_order(self, data: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
+        """Write the values, of elements of all pieces along the last axis."""
+        taken = data[..., self.take]
+        target[...] = taken if self.starts is None else np.add.reduceat(taken, self.starts, axis=-1)
+
 
 def counted(matrix: Matrix, sizes: Mapping[str, int]) -> int:
     """Return the number of elements of all pieces."""

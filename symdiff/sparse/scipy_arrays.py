@@ -12,9 +12,11 @@ from ..errors import ArgumentError, ShapeError
 from ..graph.sizes import show
 from .entries import SparsePattern
 
-__all__ = ["array_of", "check_like", "draw", "flat_data", "is_ordinary", "shapes_of", "shares", "with_data"]
+__all__ = ["array_of", "check_like", "draw", "flat_data", "is_ordinary", "kind_of", "shares", "with_data"]
 
-DOUBLE = np.dtype(np.float64)
+DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+#: Bytes of an array of positions up to which these are compared with those of the calls before.
+MOST_POSITIONS = 1 << 16
 #: What says where the entries of a sparse array stand.
 _PLACES = ("indices", "indptr", "coords", "_shape")
 
@@ -106,24 +108,36 @@ def _equal(a: Any, b: Any) -> bool:
     return a is b or np.array_equal(a, b)
 
 
-def shapes_of(args: Sequence[Any]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the shapes of arrays of float64 and of Python's numbers; None where anything is out of the ordinary."""
-    shapes: list[tuple[int, ...]] = []
+def kind_of(args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return what decides how a call of a sample is served: shapes and types of arrays, and the numbers of positions.
+
+    Returns
+    -------
+    tuple or None
+        A shape for arrays of float64 and Python's numbers, more for others; None where anything is out of the ordinary.
+    """
+    kinds: list[Any] = []
     for argument in args:
         if type(argument) is float or type(argument) is int:
-            shapes.append(())
-            continue
-        if type(argument) is not np.ndarray or argument.dtype is not DOUBLE:
+            kinds.append(())
+        elif type(argument) is not np.ndarray:
             return None
-        shapes.append(argument.shape)
-    return tuple(shapes)
+        elif argument.dtype is DOUBLE:
+            kinds.append(argument.shape)
+        elif argument.dtype is SINGLE:
+            kinds.append((argument.shape, "f"))
+        elif argument.dtype.kind in "iu" and argument.dtype.isnative and argument.nbytes <= MOST_POSITIONS:
+            kinds.append((argument.shape, argument.dtype.char, argument.tobytes()))
+        else:
+            return None
+    return tuple(kinds)
 
 
-def is_ordinary(target: Any, shape: tuple[int, ...]) -> bool:
+def is_ordinary(target: Any, shape: tuple[int, ...], dtype: Any) -> bool:
     """Tell whether an array may be written to without a further look."""
     return (
         type(target) is np.ndarray
-        and target.dtype is DOUBLE
+        and target.dtype is dtype
         and target.shape == shape
         and target.flags.c_contiguous
         and target.flags.writeable

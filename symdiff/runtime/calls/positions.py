@@ -35,6 +35,8 @@ __all__ = [
 
 #: Axes with positions that compiled code checks, at most.
 MOST_RANGES = 128
+#: The size of an axis that has every position of an array.
+ANYWHERE = 2**31 - 1
 
 
 class PositionRange(NamedTuple):
@@ -111,23 +113,23 @@ def coded_ranges(
 ) -> list[tuple[int, int]] | None:
     """Return the input and the size of each range, as compiled code checks them.
 
+    Positions in a part of an input are checked with the whole of it, and positions that the formula does not read have
+    any place: a call that compiled code refuses goes the long way, which looks at what is read.
+
     Returns
     -------
     list of tuple of int, or None
-        None where it cannot: for positions in a part of an input, of an axis whose size is no letter of the inputs, or
-        of no axis at all. Such calls go the long way.
+        None where it cannot: for positions of an axis whose size is no letter of the inputs. Calls go the long way.
     """
     found: list[tuple[int, int]] = []
     place = {p.name: k for k, p in enumerate(inputs)}
     for one in ranges:
-        (source,) = inputs_of([one.at])
-        is_known = isinstance(one.size, int) or (str(one.size) in letters and one.size == named(str(one.size)))
-        if one.at is not source or not is_known:
+        if not isinstance(one.size, int) and not (str(one.size) in letters and one.size == named(str(one.size))):
             return None
         found.append((place[one.name], coded((one.size,), letters)[0]))
     bound = {k for k, _ in found}
-    whole = {k for k, p in enumerate(inputs) if p.dtype is INT}
-    return found if bound == whole and len(found) <= MOST_RANGES else None
+    found += [(k, ANYWHERE) for k, p in enumerate(inputs) if p.dtype is INT and k not in bound]
+    return found if len(found) <= MOST_RANGES else None
 
 
 def part_of(at: Node, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

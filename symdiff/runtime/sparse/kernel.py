@@ -21,7 +21,7 @@ from ...ground.guard import guarded
 from ...sparse.entries import SparsePattern
 from ...sparse.layouts import Bound, ListedLayout, OrderedLayout
 from ...sparse.places import Taken
-from ...sparse.scipy_arrays import array_of, check_like, draw, flat_data, is_ordinary, shapes_of, shares, with_data
+from ...sparse.scipy_arrays import array_of, check_like, draw, flat_data, is_ordinary, kind_of, shares, with_data
 from ..about.docstring import described
 from ..calls.arguments import (
     Batch,
@@ -45,6 +45,8 @@ __all__ = ["SparseKernel"]
 _DOUBLE = np.dtype(np.float64)
 #: Sizes for which positions are kept.
 KEPT = 4
+#: Elements of an array up to which it is kept, for values that are to be put in order.
+MOST_WAITING = 1 << 15
 
 
 class _Positions(NamedTuple):
@@ -54,6 +56,29 @@ class _Positions(NamedTuple):
     bounds: list[Bound | None]
     listed: tuple[bool, ...]
     templates: list[Any]
+
+
+class _Known(NamedTuple):
+    """A call of one sample of a kind that came before.
+
+    Parameters
+    ----------
+    positions : _Positions
+    shapes : list of tuple of int
+        Of the data of each result.
+    dtype : dtype
+    inner : Kernel
+        It computes the values.
+    spare : list of list
+        For each result whose values are to be put in order, arrays for these that no call uses, with the views of them
+        that the kernel fills. Calls of several threads take one each: to take from a list is one step.
+    """
+
+    positions: _Positions
+    shapes: list[tuple[int, ...]]
+    dtype: Any
+    inner: Kernel
+    spare: list[list[tuple[Floats, list[Floats]]]]
 
 
 @described
@@ -102,11 +127,11 @@ class SparseKernel(Kernel):
         self._ordered = all(r.layout is None or isinstance(r.layout, OrderedLayout) for r in results)
         self._one_sample = [r for r in results if r.format is not None and r.format.kind != "values"]
         # arguments of these shapes and such a result need no further look
-        self._last: tuple[tuple[tuple[int, ...], ...] | None, Any, Any] = None, None, None
+        self._last: tuple[tuple[Any, ...] | None, Any, Any] = None, None, None
         self._inner: dict[tuple[bool, ...], Kernel] = {}
         self._positions: dict[tuple[int, ...], _Positions] = {}
         self._fixed: dict[tuple[int, ...], SparseKernel] = {}
-        self._seen: dict[Any, tuple[_Positions, list[tuple[int, ...]]]] = {}
+        self._seen: dict[Any, _Known | SparseKernel] = {}
         usual = tuple(isinstance(r.layout, ListedLayout) for r in results)
         inner = self._inner_for(usual)
         names = {name for p in inputs for size in p.shape if isinstance(size, Size) for name in size.names}
@@ -133,27 +158,30 @@ class SparseKernel(Kernel):
     def _serve(self, args: Sequence[Any], out: Any) -> Any:
         if self._direct:
             return super()._serve(args, out)
-        key = shapes_of(args)
+        key = kind_of(args)
         if key is not None and key == self._last[0]:
             _, template, inner = self._last
             data = out if type(out) is np.ndarray else out.data if shares(out, template) else None
             if data is not None and data.shape == template.data.shape:
                 inner(*args, out=[data])
                 return out
+        known = self._seen.get(key) if key is not None else None
+        if known is not None:
+            return self._call_again(args, out, known) if isinstance(known, _Known) else known._serve(args, out)
         if key is None and any(map(holds_symbol, args)):
             return self._applied(args, out)
         if self._one_sample and not self.options.is_reduced:
             refuse_batch(self.inputs, args, self._one_sample[0])
         if self._ordered:
             return self._call_ordered(args, out, key)
-        key = None if self._taken else key
-        known = self._seen.get(key) if key is not None else None
-        if known is not None:
-            return self._call_again(args, out, *known)
         batch = stack_batches(self.inputs, args, self.options.batch, self.options.in_columns)
         check_positions(self.inputs, batch, self._ranges, self.options.in_columns, as_floats=False)
         if any(size < LEAST for size in batch.sizes.values()):
-            return self._fixed_for(batch.sizes)._serve(args, out)
+            fixed = self._fixed_for(batch.sizes)
+            served = fixed._serve(args, out)
+            if key is not None and not batch.shape:
+                self._remember(key, fixed._seen.get(key, fixed))
+            return served
         positions = self._positions_for(batch.sizes, taken_by(self.inputs, batch, self._taken))
         lead = () if self.options.reduce else batch.shape
         shapes = self._full_shapes(positions, lead, batch.sizes)
@@ -164,45 +192,61 @@ class SparseKernel(Kernel):
             parameters = [Parameter(r.name, shape) for r, shape in zip(self._results, shapes, strict=True)]
             check_outs(parameters, shapes, targets, batch.dtype)
             targets = [np.asarray(target) for target in targets]
-        parts = self._compute(args, batch, positions, targets, lead)
-        if key is not None and not batch.shape and parts:
-            seen = dict(self._seen)
-            while len(seen) >= KEPT:
-                del seen[next(iter(seen))]
-            self._seen = {**seen, key: (positions, shapes)}
+        self._compute(args, batch, positions, targets, lead)
+        if key is not None and not batch.shape and _are_apart(positions):
+            inner = self._inner_for(positions.listed)
+            self._remember(key, _Known(positions, shapes, batch.dtype, inner, [[] for _ in shapes]))
         self._check_finite(args, targets)
         if out is not None:
             return out
         return self._assembled([t if t.ndim else t[()] for t in targets], positions.templates)
+
+    def _remember(self, key: tuple[Any, ...], known: _Known | SparseKernel) -> None:
+        """Serve calls of one sample of a kind in the way that was found, or by another kernel."""
+        seen = dict(self._seen)
+        while len(seen) >= KEPT:
+            del seen[next(iter(seen))]
+        self._seen = {**seen, key: known}  # in one step: other threads may be reading
 
     def _own_axes(self) -> list[int]:
         # what a kernel with letters tells of values is the shape of the whole
         return [1 if r.format is not None and r.format.kind == "values" else len(r.shape) for r in self._results]
 
-    def _call_again(
-        self, args: Sequence[Any], out: Any, positions: _Positions, shapes: Sequence[tuple[int, ...]]
-    ) -> Any:
-        """Serve a call of one sample in float64, of shapes that came before and whose values lie in the data."""
+    def _call_again(self, args: Sequence[Any], out: Any, known: _Known) -> Any:
+        """Serve a call of one sample, of a kind that came before: its positions are known and were looked at."""
+        positions, shapes, dtype, inner, spares = known
         if out is None:
-            targets: list[Any] = empty(shapes, _DOUBLE)
+            targets: list[Any] = empty(shapes, dtype)
         else:
             targets = self._data_of(out, positions)
-            if not all(map(is_ordinary, targets, shapes)):
+            if not all(is_ordinary(target, shape, dtype) for target, shape in zip(targets, shapes, strict=True)):
                 parameters = [Parameter(r.name, shape) for r, shape in zip(self._results, shapes, strict=True)]
-                check_outs(parameters, shapes, targets, _DOUBLE)
-        parts = []
-        for target, bound in zip(targets, positions.bounds, strict=True):
+                check_outs(parameters, shapes, targets, dtype)
+        parts: list[Any] = []
+        waiting = []
+        for target, bound, spare in zip(targets, positions.bounds, spares, strict=True):
             if bound is None:
                 parts.append(target)
-            else:
+            elif bound.entries is None:
                 parts += [view.of(target) for view in bound.views]
-        self._inner_for(positions.listed)(*args, out=parts)
+            else:
+                taken = _taken_from(spare)
+                if taken is None:
+                    data = np.empty(bound.entries.total, dtype)
+                    taken = data, [view.of(data) for view in bound.views]
+                parts += taken[1]
+                waiting.append((target, taken, bound.entries, spare))
+        inner(*args, out=parts)
+        for target, taken, entries, spare in waiting:
+            entries.put_in_order(taken[0], target)
+            if entries.total <= MOST_WAITING:
+                spare.append(taken)
         self._check_finite(args, targets)
         if out is not None:
             return out
         return self._assembled([t if t.ndim else t[()] for t in targets], positions.templates)
 
-    def _call_ordered(self, args: Sequence[Any], out: Any, key: tuple[tuple[int, ...], ...] | None) -> Any:
+    def _call_ordered(self, args: Sequence[Any], out: Any, key: tuple[Any, ...] | None) -> Any:
         """Serve a call where each result is one array of the kernel."""
         inner = self._inner[tuple(False for _ in self._results)]
         positions = self._positions_for({}, {})
@@ -238,17 +282,10 @@ class SparseKernel(Kernel):
 
     def _compute(
         self, args: Sequence[Any], batch: Batch, positions: _Positions, targets: Sequence[Floats], lead: tuple[int, ...]
-    ) -> bool:
-        """Have the values computed into the data, or beside it and then put in order.
-
-        Returns
-        -------
-        bool
-            Whether an ordinary call of the kernel of the values was all that it took.
-        """
+    ) -> None:
+        """Have the values computed into the data, or beside it and then put in order."""
         parts: list[Floats] = []
         waiting: list[tuple[Floats, Floats, Bound]] = []
-        apart = True
         for target, bound in zip(targets, positions.bounds, strict=True):
             if bound is None:
                 parts.append(target)
@@ -259,13 +296,12 @@ class SparseKernel(Kernel):
                 data = np.empty((*lead, bound.entries.total), target.dtype)
                 waiting.append((front, data, bound))
             views = [view.of(data) for view in bound.views]
-            apart = apart and (len(views) < 2 or not bound.interleaved)
             if self.options.in_columns:
                 views = [np.moveaxis(view, range(len(lead)), range(-len(lead), 0)) for view in views]
             parts += views
         floats(self.inputs, batch)
         inner = self._inner_for(positions.listed)
-        if apart:
+        if _are_apart(positions):
             inner(*args, out=parts)
         else:
             # a call cannot tell that arrays which interleave are apart; the positions say so
@@ -275,11 +311,8 @@ class SparseKernel(Kernel):
                     batch.arrays[k] = array.copy()
             inner._run(batch, [sample_shape(p.shape, batch.sizes) for p in inner.outputs], parts)
         for front, data, bound in waiting:
-            entries = bound.entries
-            if entries is not None:
-                taken = data[..., entries.take]
-                front[...] = taken if entries.starts is None else np.add.reduceat(taken, entries.starts, axis=-1)
-        return apart and not waiting
+            if bound.entries is not None:
+                bound.entries.put_in_order(data, front)
 
     def _full_shapes(
         self, positions: _Positions, lead: tuple[int, ...], sizes: Mapping[str, int]
@@ -448,3 +481,16 @@ class SparseKernel(Kernel):
         """
         pattern = next(own for own in self._patterns(sizes) if own is not None)
         return draw(pattern, ax)
+
+
+def _are_apart(positions: _Positions) -> bool:
+    """Tell whether no array of values has room for another one between its rows."""
+    return all(bound is None or len(bound.views) < 2 or not bound.interleaved for bound in positions.bounds)
+
+
+def _taken_from(spare: list[Any]) -> Any:
+    """Take the last of a list, None where there is none; threads may take at the same time."""
+    try:
+        return spare.pop()
+    except IndexError:
+        return None

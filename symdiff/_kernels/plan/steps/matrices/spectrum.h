@@ -1,4 +1,5 @@
-/* Eigenvalues and eigenvectors of the symmetric parts of stacks of matrices, by LAPACK: nan where a matrix is not finite.
+/* Eigenvalues and eigenvectors of the symmetric parts of stacks of matrices: nan where a matrix is not finite. Eigenvalues
+   alone of small matrices are found by Jacobi's rotations, as many at a time as vectors have lanes, others by LAPACK.
 
    Needs factor.h. */
 
@@ -22,6 +23,54 @@ static int sd_symmetrize(double *x, long n) {
   return outside == 0;
 }
 
+/* What a matrix is multiplied by, a power of two, so that squares of its elements are neither too large nor too small. */
+static double sd_spectrum_scale(const double *x, long n) {
+  double largest = 0;
+  int exponent;
+  for (long e = 0; e < n * n; e++) largest = __builtin_fabs(x[e]) > largest ? __builtin_fabs(x[e]) : largest;
+  if (largest == 0 || (largest > 0x1p-300 && largest < 0x1p300)) return 1;
+  (void)__builtin_frexp(largest, &exponent);
+  return __builtin_ldexp(1, exponent < -1000 ? 1000 : -exponent);
+}
+
+/* Put eigenvalues in rising order. */
+static void sd_sort_spectrum(double *values, long n) {
+  for (long i = 1; i < n; i++)
+    for (long k = i; k > 0 && values[k] < values[k - 1]; k--) {
+      double one = values[k];
+      values[k] = values[k - 1];
+      values[k - 1] = one;
+    }
+}
+
+static void sd_run_small_spectrum(sd_state *s, const sd_step *step, long n, long count) {
+  const sd_matrix_functions *kernels = s->job->plan->matrices;
+  const long lanes = kernels->lanes;
+  double *room = (double *)s->scratch, *x = room + n * n * lanes, *values = x + n * n * lanes;
+  double scales[SD_SPECTRUM_LANES];
+  for (long first = 0; first < count; first += lanes) {
+    for (long l = 0; l < lanes; l++) {
+      double *own = x + l * n * n;
+      scales[l] = first + l < count ? 1 : NAN;
+      if (first + l < count) {
+        sd_move_matrix(s, step->a, 2, sd_stack_at(s, step->a, 2, first + l), own, n, n, 0);
+        scales[l] = sd_symmetrize(own, n) ? sd_spectrum_scale(own, n) : NAN;
+      }
+      if (scales[l] != scales[l])
+        for (long e = 0; e < n * n; e++) own[e] = 0;
+      else if (scales[l] != 1)
+        for (long e = 0; e < n * n; e++) own[e] *= scales[l];
+    }
+    kernels->spectrum(n, x, values, room);
+    for (long l = 0; l < lanes && first + l < count; l++) {
+      double *each = values + l * n;
+      sd_sort_spectrum(each, n);
+      for (long k = 0; k < n; k++) each[k] /= scales[l];
+      sd_move_matrix(s, step->b, 1, sd_stack_at(s, step->b, 1, first + l), each, n, 1, 1);
+    }
+  }
+}
+
 static long sd_run_spectrum(sd_state *s, const sd_step *step, long *which) {
   const sd_array *a = s->job->plan->arrays + step->a;
   const long n = a->shape[a->rank - 1], count = sd_stack_count(s, step->a, 2);
@@ -32,6 +81,10 @@ static long sd_run_spectrum(sd_state *s, const sd_step *step, long *which) {
   int *rest = (int *)(room + numbers);
   (void)which;
   if (!n) return -1;
+  if (!vectors && n <= SD_SPECTRUM_MOST) {
+    sd_run_small_spectrum(s, step, n, count);
+    return -1;
+  }
   for (long i = 0; i < count; i++) {
     sd_move_matrix(s, step->a, 2, sd_stack_at(s, step->a, 2, i), x, n, n, 0);
     if (sd_symmetrize(x, n))

@@ -38,6 +38,13 @@ static void sd_move_matrix(const sd_state *s, int array, int own, char *at, doub
   const sd_array *a = s->job->plan->arrays + array;
   const long *strides = s->job->strides[array] + a->rank - own;
   long lengths[] = {rows, columns};
+  if (a->item == 8 && strides[own - 1] == 8 && (own < 2 || strides[0] == 8 * columns)) {
+    if (out)
+      memcpy(at, memory, (size_t)(rows * columns) * 8);
+    else
+      memcpy(memory, at, (size_t)(rows * columns) * 8);
+    return;
+  }
   sd_seen here = {at, {strides[0], own > 1 ? strides[1] : 0}, a->item}, there = {(char *)memory, {8 * columns, 8}, 8};
   if (out)
     sd_copy_seen(&here, &there, 2, lengths);
