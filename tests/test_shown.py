@@ -123,7 +123,7 @@ def test_what_is_shown_is_what_the_kernel_computes(seed: int, order: int) -> Non
         point = {str(node.name): rng.uniform(0.3, 2.0) for node in inputs}
         (got,), (back,) = (evaluate([node], point, inputs) for node in (gradient.node, again))
         if np.isfinite(got):
-            np.testing.assert_allclose(back, got, rtol=1e-8, atol=1e-8 * max(1.0, abs(got)))
+            np.testing.assert_allclose(back, got, rtol=1e-8, atol=1e-8 * max(1.0, abs(float(got))))
 
 
 def test_exponentials_that_cancel_leave_a_quotient() -> None:
