@@ -217,7 +217,8 @@ class _Polynomials:
                 ratio = p.leading_coefficient() / own.leading_coefficient()
                 if own * ratio == p:
                     return node, ratio * below.leading_coefficient()
-        terms = [(c, _times(abs(c), zip(self.variables, n, strict=True))) for n, c in p.to_dict().items()]
+        parts = sorted(p.to_dict().items(), key=lambda part: sum(part[0]))  # 1 + x + x**2, as most people write it
+        terms = [(c, _times(abs(c), zip(self.variables, n, strict=True))) for n, c in parts]
         terms.sort(key=lambda term: term[0] < 0)
         sign = 1 if terms[0][0] > 0 else -1
         total = terms[0][1]
