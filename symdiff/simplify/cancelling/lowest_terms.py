@@ -7,6 +7,7 @@ what stands under it. Numbers are computed by the form before: on one denominato
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +16,7 @@ from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ...ground.budget import spend
 from ...ground.gc_pause import noted
 from ..rewriter import rule, spread
 from ..stability.exponents import linear, ratio
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
     from flint import fmpq, fmpq_mpoly
 
-#: Most operations that are looked at, variables, and terms of a polynomial.
-_STEPS, _VARIABLES, _TERMS = 160, 12, 48
+#: Most operations that are looked at, variables, terms of a polynomial, and its degree.
+_STEPS, _VARIABLES, _TERMS, _DEGREE = 160, 12, 48, 24
 #: The largest whole number in a coefficient.
 _LARGEST = 10_000
 
@@ -67,6 +69,7 @@ def _as_written(node: Node) -> Node | None:
     return None if row is None or row.written is None else row.written(*node.args)
 
 
+@noted
 def _size(node: Node) -> int:
     """Return how many operations, variables and numbers a formula is written with."""
     inside = _inside(node)
@@ -128,11 +131,22 @@ class _Polynomials:
             return None
         found = _Polynomials(variables, kept)
         for node in order:
+            if not found._is_small(node):
+                return None
+            spend(_TERMS)
             above, below = found._reduced(*found._value(node))
-            if not below or max(len(above), len(below)) > _TERMS:
+            if not below or any(len(p) > _TERMS or p.total_degree() > _DEGREE for p in (above, below)):
                 return None
             found.values[node] = above, below
         return found
+
+    def _is_small(self, node: Node) -> bool:
+        """Tell whether a product or a power has few terms before they are multiplied out."""
+        longest = [max(map(len, self.values[arg])) for arg in _inside(node) if arg in self.values]
+        if node.is_power and longest:
+            n = int(abs(scalar_constant(node.args[1]) or 0.0))
+            return math.comb(longest[0] + n - 1, n) <= _TERMS**2
+        return math.prod(longest) <= _TERMS**2
 
     def _value(self, node: Node) -> _Quotient:
         one = self.ring.constant(1)

@@ -15,6 +15,8 @@ PAGE = (
     Identity("log(ndtr(x) - ndtr(y)) -> log_ndtr_between(x, y)", "stability"),
     Identity("log(erf(x) - erf(y)) -> log(2) + log_ndtr_between(sqrt(2) * x, sqrt(2) * y)", "stability"),
     Identity("log(erfc(x) - erfc(y)) -> log(2) + log_ndtr_between(sqrt(2) * y, sqrt(2) * x)", "stability"),
+    Identity("log(erfc_ratio(x, y)) -> log_erfc(x) - log_erfc(y)", "stability"),
+    Identity("log(ndtr_ratio(x, y)) -> log_ndtr(x) - log_ndtr(y)", "stability"),
     Identity("xlogy(a, exp(x)) -> a * x", "stability"),
     Identity("xlogy(a, sigmoid(x)) -> xlog_sigmoid(a, x)", "stability"),
     Identity("xlog1py(a, -sigmoid(x)) -> xlog_sigmoid(a, -x)", "stability"),
