@@ -184,7 +184,7 @@ def test_what_is_shown_stays_short() -> None:
     for text, shown in (
         ("x/(1+exp(-x))", "sigmoid(x) * (1 + x * sigmoid(-x))"),
         ("sinh(x)/cosh(x)", "sech(x) ** 2"),
-        ("1/(2+exp(-x))", "1 / ((2 + exp(-x)) * (1 + 2 * exp(x)))"),
+        ("1/(2+exp(-x))", "exp(-x) / (2 + exp(-x)) ** 2"),
         ("log(cosh(x))", "tanh(x)"),
         ("exp(-x)/(1+exp(-x))**2", "-sigmoid(x) * sigmoid(-x) * tanh(0.5 * x)"),
     ):

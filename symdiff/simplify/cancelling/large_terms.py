@@ -51,6 +51,7 @@ def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None
     if whole is None or squares is None:
         return None
     left = like([*whole, *(term.scaled(-c * c) for term in squares)])
+    left.sort(key=lambda term: term.number < 0.0)  # x - 1, not -1 + x, by which the difference may be divided
     return left if left and len(left) < len(whole) else None
 
 
