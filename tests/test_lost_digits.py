@@ -365,3 +365,21 @@ def test_ratios_and_differences_of_tails(x: float, order: int) -> None:
 def test_differences_of_tails_at_near_places(gap: float) -> None:
     at = {"x": 40.0 + gap, "y": 40.0}
     agrees("log(ndtr(x) - ndtr(y))", lambda x, y: mp.log(_normal_between(x, y)), at)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "slope"),
+    [
+        ("(sqrt(1 + x) - 1) / sin(x)", 0.5, -0.125),
+        ("sin(x) / (sqrt(1 + x) - 1)", 2.0, 0.5),
+        ("(sqrt(1 + x) - 1) / log1p(x)", 0.5, 0.125),
+        ("(sqrt(4 + x) - 2) / (exp(x) - 1)", 0.25, -0.140625),
+        ("(sqrt(1 + x) - sqrt(1 - x)) / x", 1.0, 0.0),
+        ("(sqrt(1 + x) - 1)**2 / x**2", 0.25, -0.125),
+        ("(sqrt(1 + sin(x)) - 1) / x", 0.5, -0.125),
+    ],
+)
+def test_differences_of_roots_have_their_limits(text: str, limit: float, slope: float) -> None:
+    for backend in ("native", "interpreter", "numpy"):
+        assert sd.compile(text, backend=backend)(0.0) == pytest.approx(limit, rel=1e-14)
+        assert sd.compile(sd.gradient(text, "x"), backend=backend)(0.0) == pytest.approx(slope, rel=1e-14, abs=1e-15)

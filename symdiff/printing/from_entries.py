@@ -25,6 +25,9 @@ from .text import TextStyle
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
+#: Operations of factors that have slopes wherever they have a value, and move no nan.
+_PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract", "add", "subtract", "multiply",
+          "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
 #: Most factors of an entry that are compared with those of others, and the highest power.
 _FACTORS = 8
 
@@ -205,7 +208,7 @@ def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[
     """Return the factors that all entries have, and the entries without them."""
     products = [_factors(value) for value in found.values()]
     common = {base: min(own.get(base, 0.0) for _, own in products) for base in products[0][1]} if products else {}
-    common = {base: n for base, n in common.items() if n > 0.0}
+    common = {base: n for base, n in common.items() if n > 0.0 and _is_smooth(base)}
     sizes = {abs(c) for c, _ in products}
     if len(found) < 2 or not common or 0.0 in sizes:
         return None, found
@@ -215,6 +218,16 @@ def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[
         for c, own in products
     ]
     return multiplied(constant(scale), common.items()), dict(zip(found, rest, strict=True))
+
+
+def _is_smooth(base: Node) -> bool:
+    """Tell whether a factor has slopes everywhere: beside others, x entry by entry has them at 0 where x abs(x) has."""
+    return all(node.op in _PLAIN or (node.is_power and _is_whole(node)) for node in postorder([base]))
+
+
+def _is_whole(power: Node) -> bool:
+    n = number(power.args[1])
+    return n is not None and n > 0.0 and n.is_integer()
 
 
 def _factors(value: Node) -> tuple[float, dict[Node, float]]:

@@ -14,7 +14,7 @@ from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
-from ..rewriter import rule, spread, stabilize
+from ..rewriter import multiplied, rule, spread, stabilize
 from ..stability.exponents import added, as_node, linear
 from .monomials import HIGHEST, PowerProduct, like, monomial, terms_in, times, written
 from .parts import TERMS, total_of
@@ -55,27 +55,30 @@ def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None
     return left if left and len(left) < len(whole) else None
 
 
-@rule("multiply divide", "root_gap(b, a d) / a", "d / (sqrt(b**2 + a d) + b)", "stability", below=(INVERSE,))
+@rule("multiply divide", "(sqrt(b**2 + a d) - b) / a", "d / (sqrt(b**2 + a d) + b)", "stability", below=(INVERSE,))
 def _root_quotient(node: Node) -> Node | None:
-    """Divide what is added under a root by what the difference is divided by."""
+    """Take what is added under a root out of a difference that is divided, or divides."""
     found = factors_of(node, _FACTORS, powers=HIGHEST, look=peel)
-    gap = next((base for base, n in found.parts if n == 1.0 and base.op == "root_gap"), None)
+    gap, power = next(((base, n) for base, n in found.parts if base.op == "root_gap"), (None, 0.0))
     added = None if gap is None else monomial(1.0, gap.args[1])
     if gap is None or added is None or not found.whole:
         return None
     own = [(base, n) for base, n in found.parts if base is not gap]
-    if not any(n < 0.0 and base in added.powers for base, n in own):
+    if not any(n * power < 0.0 for _, n in own):  # what divides it may vanish where d does: sin(x), log1p(x)
         return None
-    rest = PowerProduct(float(found.sign), {})
+    rest = _raised(added, int(power)).scaled(float(found.sign))
     for base, n in own:
         part = monomial(1.0, base)
-        if part is None or (n < 0.0 and not part.number):
+        if part is None:
             return None
-        rest = times(rest, PowerProduct(part.number**n, {x: int(n) * k for x, k in part.powers.items()}))
-    sign, product = written(times(rest, added))
-    quotient = elementwise("root_quotient", gap.args)
-    result = elementwise("multiply", (product, quotient))
+        rest = times(rest, _raised(part, int(n)))
+    sign, product = written(rest)
+    result = multiplied(product, [(elementwise("root_quotient", gap.args), power)])
     return spread(result if sign > 0 else elementwise("negative", (result,)), node.shape)
+
+
+def _raised(product: PowerProduct, n: int) -> PowerProduct:
+    return PowerProduct(product.number**n, {base: n * k for base, k in product.powers.items()})
 
 
 @rule("multiply", "(a + b / x) log1p(x z)", "a log1p(x z) + b log1p(x z) / x", "stability", inside="add subtract named",
