@@ -159,6 +159,9 @@ BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("in
     "betainc_by_bbb": 1e-12,
     "gammaincinv": 5e-13,  # a sum of products of slopes
     "log_gammainc_by_x": 2e-11,
+    # Slopes by a are powers of 1 / a times derivatives of log Γ, which cancel where a is no longer small.
+    "log_rising": 2e-11,
+    "log_rising_slope": 2e-11,
     # Derivatives of Faddeeva's function near the real axis are sums beside a pole, which cancel.
     **dict.fromkeys(("voigt_profile", "voigt_real", "voigt_imag", "wofz_real", "wofz_imag"), 2e-11),
 }
