@@ -311,7 +311,8 @@ def active(name: str) -> list[int]:
 
 def partials(name: str) -> list[tuple[int, ...]]:
     """Return the partial derivatives up to third order, as the arguments in order of differentiation."""
-    most = 2 if name == "polygamma_gap" else 3  # its values take long in many digits, and betaln has its thirds
+    # values of the first take long in many digits, and betaln has its thirds; the second is a slope itself
+    most = 2 if name in ("polygamma_gap", "log_rising_slope") else 3
     _, _, taken = name.partition("_by_")
     if taken and "x" not in taken:  # a derivative by parameters, which are offered to third order, and by x to any
         most = {1: 2, 2: 1, 3: 1}[len(taken)] if taken != "df" else 2
