@@ -14,10 +14,11 @@ import numpy as np
 
 from ..graph import REAL, Node, concatenate, constant, elementwise, inputs_of, number, postorder, rebuild, reshape
 from ..graph.deltas.affine import STRUCTURE
-from ..graph.scalars.arithmetic import factors_of
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
-from ..simplify.rewriter import finish, make, multiplied, shorten
+from ..simplify.cancelling.monomials import PowerProduct, monomial, times, written
+from ..simplify.cancelling.parts import total_of
+from ..simplify.rewriter import finish, make, shorten
 from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one
 from .layout import lay_out
@@ -25,11 +26,9 @@ from .text import TextStyle
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
-#: Operations of factors that have slopes wherever they have a value, and move no nan.
+#: Operations that have a slope wherever they have a value.
 _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract", "add", "subtract", "multiply",
           "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
-#: Most factors of an entry that are compared with those of others, and the highest power.
-_FACTORS = 8
 
 
 def present(root: Node, *, derived: bool) -> Node:
@@ -48,17 +47,17 @@ def present(root: Node, *, derived: bool) -> Node:
         Equal in value.
     """
     if not derived:
-        return _made_whole(root, derived)
+        return _made_whole(root, derived=False)
     finished = finish([root])[0]
     short = shorten(finished)
-    shown = _shortest(_made_whole(short, derived))
+    shown = _shortest(_made_whole(short, derived=True))
     if short is finished:
         return shown
-    plain = _shortest(_made_whole(finished, derived))
+    plain = _shortest(_made_whole(finished, derived=True))
     return shown if _text_length(shown) <= _text_length(plain) else plain
 
 
-def _made_whole(root: Node, derived: bool) -> Node:
+def _made_whole(root: Node, *, derived: bool) -> Node:
     """Return the formula with arrays in place of what is made of single entries."""
     order = postorder([root])
     entries: dict[Node, dict[tuple[int, ...], Node]] = {}
@@ -206,41 +205,29 @@ def _assembled(
 
 def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[int, ...], Node]]:
     """Return the factors that all entries have, and the entries without them."""
-    products = [_factors(value) for value in found.values()]
-    common = {base: min(own.get(base, 0.0) for _, own in products) for base in products[0][1]} if products else {}
-    common = {base: n for base, n in common.items() if n > 0.0 and _is_smooth(base)}
-    sizes = {abs(c) for c, _ in products}
-    if len(found) < 2 or not common or 0.0 in sizes:
+    products = [monomial(1.0, value) for value in found.values()]
+    known = [product for product in products if product is not None]
+    if len(found) < 2 or len(known) < len(found):
         return None, found
+    shared = {base: min(product.powers.get(base, 0) for product in known) for base in known[0].powers}
+    common = {base: n for base, n in shared.items() if n > 0 and _is_smooth(base)}
+    if not common:
+        return None, found
+    sizes = {abs(product.number) for product in known}
     scale = sizes.pop() if len(sizes) == 1 else 1.0
-    rest = [
-        multiplied(constant(c / scale), [(base, n - common.get(base, 0.0)) for base, n in own.items()])
-        for c, own in products
-    ]
-    return multiplied(constant(scale), common.items()), dict(zip(found, rest, strict=True))
+    inverse = PowerProduct(1.0 / scale, {base: -n for base, n in common.items()})
+    rest = [total_of([written(times(product, inverse))]) for product in known]
+    return written(PowerProduct(scale, common))[1], dict(zip(found, rest, strict=True))
 
 
 def _is_smooth(base: Node) -> bool:
-    """Tell whether a factor has slopes everywhere: beside others, x entry by entry has them at 0 where x abs(x) has."""
+    """Tell whether a factor has a slope everywhere. That of x * sqrt(x) at 0 is only known of the whole product."""
     return all(node.op in _PLAIN or (node.is_power and _is_whole(node)) for node in postorder([base]))
 
 
 def _is_whole(power: Node) -> bool:
     n = number(power.args[1])
     return n is not None and n > 0.0 and n.is_integer()
-
-
-def _factors(value: Node) -> tuple[float, dict[Node, float]]:
-    """Return a product as a number and powers."""
-    sign, parts, _ = factors_of(value, _FACTORS, powers=_FACTORS)
-    c, powers = float(sign), dict[Node, float]()
-    for base, n in parts:
-        own = number(base)
-        if own:
-            c *= own**n
-        else:
-            powers[base] = powers.get(base, 0.0) + n
-    return c, powers
 
 
 def _stack(found: dict[tuple[int, ...], Node], shape: tuple[int, ...], index: tuple[int, ...]) -> Node:

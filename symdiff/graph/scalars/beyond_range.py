@@ -12,7 +12,7 @@ import math
 
 from .. import BOOL, Node, constant, elementwise
 from .differences import GAUSS
-from .functions import FUNCTIONS, compare, where
+from .functions import compare, partial_of, where
 from .known import LOGARITHMS
 from .making import ABSENT, ANY, POSITIVE, named, row, unary
 from .special import ROOT_TWO_PI
@@ -100,31 +100,24 @@ def _density_within(x: Node, f: Node) -> Node:
 def _ratio(name: str) -> None:
     """Add f(x) / f(y), which is computed by logarithms where one of the two left the range of numbers."""
     function, logarithm = named(name), named(LOGARITHMS[name])
-    slope = FUNCTIONS[LOGARITHMS[name]].partials[0]
-    assert callable(slope)
+
+    def slope(x: Node) -> Node:
+        found, _ = partial_of(logarithm(x), 0)
+        assert found is not None
+        return found
 
     def expansion(x: Node, y: Node) -> Node:
         above, below = function(x), function(y)
         ordinary = _both(_is_ordinary(above), _is_ordinary(below))
         return where(ordinary, above / below, exp(logarithm(x) - logarithm(y)))
 
-    def by_first(x: Node, y: Node, f: Node) -> Node:
-        return f * _known(slope(x, logarithm(x)))
-
-    def by_second(x: Node, y: Node, f: Node) -> Node:
-        return -(f * _known(slope(y, logarithm(y))))
-
-    row(f"{name}_ratio", (by_first, by_second), ((-2.0, 2.0), (-2.0, 2.0)), numpy="", source="1.5", expansion=expansion,
+    row(f"{name}_ratio", (lambda x, y, f: f * slope(x), lambda x, y, f: -(f * slope(y))),
+        ((-2.0, 2.0), (-2.0, 2.0)), numpy="", source="1.5", expansion=expansion,
         written=lambda x, y: function(x) / function(y), singular=True)
 
 
 def _is_ordinary(x: Node) -> Node:
     return _both(compare("less", 1.0 / _LARGE, x), compare("less", x, _LARGE))
-
-
-def _known(slope: Node | None) -> Node:
-    assert slope is not None
-    return slope
 
 
 def _log_i0(x: Node) -> Node:

@@ -20,8 +20,10 @@ from .making import NONE, POSITIVE, named, next_order, order_of, row
 log, log1p, lgamma, digamma, power = (named(name) for name in ("log", "log1p", "lgamma", "digamma", "power"))
 polygamma_gap = named("polygamma_gap")
 
-#: Coefficients of Stirling's series, of a**1, a**3, ... DLMF 5.11.1
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+#: Powers and coefficients of Stirling's series. DLMF 5.11.1
+_STIRLING = (
+    (1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680), (9, 1 / 1188), (11, -691 / 360360), (13, 1 / 156),
+)  # fmt: skip
 #: Up to which a the series is taken.
 _SMALL = 0.04
 
@@ -36,18 +38,17 @@ def _near(order: int, y: Node, a: Node) -> Node:
     first = power(y, 2.0 + order) * (a * remainder(order))
     if order:
         first = first + order * power(y, 1.0 + order) * remainder(order - 1)
-        second = (y - 0.5) * _logarithm(order, y, whole)
-    else:
-        second = (y - 0.5) * log1p(u)
-    total = first + second
-    for k, c in enumerate(_STIRLING):
-        m = 2 * k + 1
+    total = first + (y - 0.5) * _logarithm(order, y, a)
+    for m, c in _STIRLING:
         total = total + c * (_share(order, m, y, a, whole) - _falling(m, order) * _raised(a, m - order))
     return total
 
 
-def _logarithm(order: int, y: Node, whole: Node) -> Node:
-    """Return the derivative of an order from 1 by a of log(1 + y a)."""
+def _logarithm(order: int, y: Node, a: Node) -> Node:
+    """Return the derivative of an order by a of log(1 + y a)."""
+    if order == 0:
+        return log1p(y * a)
+    whole = 1.0 + y * a
     return math.factorial(order - 1) * (-1.0) ** (order - 1) * power(y / whole, float(order))
 
 
@@ -70,9 +71,9 @@ def _raised(x: Node, n: int) -> Node:
 
 
 def _terms(order: int, first: int) -> dict[tuple[int, int], float]:
-    """Return numbers before n**p f_j, n = 1 / a, in the derivative of an order from 1 by a of f_(first - 1) + log(a).
+    """Return the coefficients of n**p f_j, by p and j, in a derivative of f_(first - 1)(n) + log(a) by a, n = 1 / a.
 
-    f_j are functions of n, each the derivative of the one before; 1 is that with the place -1.
+    The order is 1 or more. Each f_j is the derivative by n of the one before, and j = -1 stands for the constant 1.
     """
     terms = {(2, first): -1.0, (1, -1): 1.0}
     for _ in range(order - 1):
@@ -118,9 +119,8 @@ def _written(order: Node, y: Node, a: Node) -> Node:
 
 def _slope_computed(order: Node, y: Node, a: Node) -> Node:
     k, whole = int(order_of(order)), 1.0 + y * a
-    near = log1p(y * a) if k == 0 else _logarithm(k, y, whole)
-    near = near - 0.5 * _share(k, 1, y, a, whole)
-    for m, c in zip(range(1, 2 * len(_STIRLING), 2), _STIRLING, strict=True):
+    near = _logarithm(k, y, a) - 0.5 * _share(k, 1, y, a, whole)
+    for m, c in _STIRLING:
         near = near - m * c * _share(k, m + 1, y, a, whole)
     return where(_is_small(y, a), near, _slope_written(order, y, a))
 

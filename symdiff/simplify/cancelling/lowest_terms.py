@@ -85,7 +85,7 @@ def _fraction(node: Node) -> Fraction | None:
 
 
 def _operations(node: Node) -> list[Node] | None:
-    """Return the parts of a formula, arguments first; None where no sum divides and no root is, or there are many."""
+    """Return the parts of a formula, arguments first; None without a quotient by a sum or a root, or of too many."""
     order: dict[Node, None] = {}
     todo, steps, divided = [(node, False, False)], 0, False
     while todo:
@@ -203,7 +203,7 @@ class _Polynomials:
         common = above.gcd(below)
         above, below = above / common, below / common
         if not above:
-            return node  # whether 0 is the value also where a part has none is not decided here
+            return node  # 0 would hide where a part has no value
         (c, factors), (d, divisors) = above.factor(), below.factor()
         rest = [(p, -n) for p, n in divisors]
         made = self._product(c / d, [*factors, *rest])
@@ -228,9 +228,9 @@ class _Polynomials:
         """Return a node, as it stands in the formula if it does, and what it is multiplied by in a polynomial."""
         for node, (own, below) in self.values.items():
             if node.op in SUMS and below.is_constant() and len(own) == len(p):
-                ratio = p.leading_coefficient() / own.leading_coefficient()
-                if own * ratio == p:
-                    return node, ratio * below.leading_coefficient()
+                scale = p.leading_coefficient() / own.leading_coefficient()
+                if own * scale == p:
+                    return node, scale * below.leading_coefficient()
         parts = sorted(p.to_dict().items(), key=lambda part: sum(part[0]))  # 1 + x + x**2, as most people write it
         terms = [(c, _times(abs(c), zip(self.variables, n, strict=True))) for n, c in parts]
         terms.sort(key=lambda term: term[0] < 0)
