@@ -5,14 +5,15 @@ the name of such an operation itself.
 
 A kind is a group of operations, and a bit of ``Node.below``: the bit is set where the node, or any node below it, is
 of the kind. Most passes and rules are about a few operations that most formulas lack, and the bits tell them without a
-walk that there is nothing to do. A bit does not tell which operation it is, or where.
+walk that there is nothing to do. A bit does not tell which operation it is, or where. Above the kinds each operation
+has a bit by its name, :func:`bit_of`, which it shares with a few others at random.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._kernels.system.unique import assign_bits, assign_exceptions
+from .._kernels.system.unique import assign_bits, assign_exceptions, bit_of
 from .primitives import FALLIBLE, SELECTING, Declared, Placeholder
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "TAKEN",
     "VANISHING",
     "WRAPPER",
+    "bit_of",
     "holds",
     "note",
 ]

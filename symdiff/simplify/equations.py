@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 from ..errors import InternalError
 from ..grammar.syntax import SyntaxNode, parse_tree
 from ..graph import BOOL, Node, constant, contract, elementwise, matrix
+from ..graph.kinds import bit_of
 from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, product_of, terms_of, without_numbers
 from ..graph.scalars.functions import ALIASES, FUNCTIONS, scalar_constant
 from .facts import is_definite, is_lower, is_orthogonal, is_positive, is_real, is_symmetric, is_upper, transposed
@@ -440,7 +441,8 @@ class Identity:
     def rule(self) -> Rule:
         """The row of the table of rules."""
         return Rule(
-            self.text, self.ops, self.left_text, self.right_text, self.rewrite, self.kind, self.inside, terms=self.terms
+            self.text, self.ops, self.left_text, self.right_text, self.rewrite, self.kind, self.inside, self.below,
+            terms=self.terms,
         )
 
     @property
@@ -465,6 +467,11 @@ class Identity:
             return frozenset()
         sure = [roots for arg in self.left.args if (roots := _roots(arg)) is not None]
         return frozenset(min(sure, key=len, default=()))
+
+    @property
+    def below(self) -> tuple[int, ...]:
+        """The bits of the functions of the left side."""
+        return () if self.known else tuple(sorted({bit_of(op) for op in _functions(self.left)} - {0}))
 
     @property
     def terms(self) -> frozenset[str]:
@@ -507,6 +514,23 @@ def _match_any(pattern: Plus, node: Node) -> Iterator[tuple[Meaning, Sequence[tu
         if chosen[0] < first <= chosen[-1]:
             for meaning in _match_terms(pattern.terms, [scaled[k] for k in chosen], {}, None):
                 yield meaning, [terms[k] for k in range(len(terms)) if k not in chosen]
+
+
+def _functions(pattern: Pattern) -> Iterator[str]:
+    """Yield the operations that are applied in a pattern."""
+    if isinstance(pattern, Applied):
+        yield pattern.op
+    parts: Sequence[Pattern] = ()
+    if isinstance(pattern, Applied):
+        parts = pattern.args
+    elif isinstance(pattern, Plus):
+        parts = [term for _, term in pattern.terms]
+    elif isinstance(pattern, Times):
+        parts = [factor for factor, _ in pattern.factors]
+    elif isinstance(pattern, Transposed):
+        parts = (pattern.inside,)
+    for part in parts:
+        yield from _functions(part)
 
 
 def _roots(pattern: Pattern) -> set[str] | None:

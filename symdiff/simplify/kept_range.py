@@ -251,13 +251,14 @@ def _is_made_of_parts(old: Node, new: Node) -> bool:
         else:
             break
     wanted = [part for part in new.args if not _is_ordinary(part)] if new.op in PRODUCTS or new.op in SUMS else [new]
-    seen, todo = 0, [old]
-    while todo and wanted and seen < _LOOKED:
-        part = todo.pop()
-        seen += 1
+    found = [old]
+    for part in found:  # what is nearest comes first
         if part in wanted:
             wanted = [other for other in wanted if other is not part]
-        todo += _parts_of(part)
+            if not wanted:
+                break
+        if len(found) < _LOOKED:
+            found += _parts_of(part)
     return not wanted
 
 

@@ -1,6 +1,7 @@
 """C types of what the rewriter reads of nodes: read where the module is compiled, and by nothing else."""
 
 cimport cython
+from libc.stdint cimport uint64_t
 
 from symdiff._kernels.system.unique cimport Unique, mark as mark_settled, mark_tried
 from symdiff.graph.nodes cimport elementwise
@@ -8,9 +9,10 @@ from symdiff.graph.traversal cimport postorder, rebuild
 
 
 cdef class _Table:
-    cdef public dict rows, known, by_term
+    cdef public dict rows, known, by_term, asked
+    cdef uint64_t in_terms
 
-    @cython.locals(rows=list, args=tuple, known=dict, found=dict, both=tuple, every=list, alone=list, arg=Unique)
+    @cython.locals(rows=list, args=tuple, known=dict, found=dict, both=tuple, every=list, alone=list, arg=Unique, below=uint64_t)
     cpdef list fitting(self, Unique node)
 
     @cython.locals(found=list, keys=set, todo=list, count=int, part=Unique, rows=list)

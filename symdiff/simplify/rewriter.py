@@ -9,7 +9,8 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from threading import local
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
@@ -60,8 +61,8 @@ class Rule(NamedTuple):
     inside : frozenset of str
         Operations one of which is an argument wherever the rule fits; any, if empty.
     below : tuple of int
-        Kinds (:mod:`symdiff.graph.kinds`) of which there is an operation each at the node or below it wherever the
-        rule fits.
+        Kinds (:mod:`symdiff.graph.kinds`), or the bits of operations, of which there is one each at the node or below
+        it wherever the rule fits.
     linked : bool
         Whether, with none of ``inside`` among the arguments, it fits no number of which :func:`is_linked` does not
         hold.
@@ -200,15 +201,20 @@ class _Table:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rows: dict[str, list[Rule]] = {}
-        #: Rules of sums by the key of one of their terms.
+        #: Rules of sums by the key of one of their terms, and the kinds one of which is below all sums that they fit.
         self.by_term: dict[str, list[Rule]] = {}
+        self.in_terms = 0
+        #: The kinds that the rules of an operation ask for.
+        self.asked: dict[str, int] = {}
         for row in rules:
             if row.terms:
                 self.by_term.setdefault(min(row.terms), []).append(row)
+                self.in_terms |= row.below[0] if row.below else _ANY
             for op in row.ops:
                 self.rows.setdefault(op, [])
                 if not row.terms:
                     self.rows[op].append(row)
+                    self.asked[op] = self.asked.get(op, 0) | union(row.below)
         #: By the operation, those of up to two arguments, and the kinds below: what may fit, and what else if linked.
         self.known: dict[Any, Any] = {}
 
@@ -218,8 +224,9 @@ class _Table:
         if rows is None:
             return _NONE
         args = node.args
+        below = node.below & self.asked.get(node.op, 0)
         if len(args) > _SEVERAL:
-            return _fitting(rows, [arg.op for arg in args], node.below)
+            return _fitting(rows, [arg.op for arg in args], below)
         known = self.known
         found = known.get(node.op)
         if found is None:
@@ -229,14 +236,14 @@ class _Table:
             found = known.get(arg.op)
             if found is None:
                 found = known[arg.op] = {}
-        both = found.get(node.below)
+        both = found.get(below)
         if both is None:
-            every = _fitting(rows, [arg.op for arg in args], node.below)
+            every = _fitting(rows, [arg.op for arg in args], below)
             alone = [row for row in every if not row.linked or not row.inside.isdisjoint([arg.op for arg in args])]
-            both = found[node.below] = (every, every if len(alone) == len(every) else alone)
+            both = found[below] = (every, every if len(alone) == len(every) else alone)
         every, alone = both
         fitting: list[Rule] = every if every is alone or node.shape or is_linked(node) else alone
-        if node.is_additive and self.by_term:
+        if node.is_additive and node.below & self.in_terms:
             more = self.of_sums(node)
             if more:
                 return fitting + more
@@ -275,11 +282,18 @@ def key_of_term(op: str, inside: str) -> str:
     return f"{inside}**" if op == "power" else op
 
 
+def union(kinds: Iterable[int]) -> int:
+    """Return the bits of all kinds."""
+    return reduce(or_, kinds, 0)
+
+
 #: Most terms of a sum of which some may be the left side of an equation.
 MOST_TERMS = 6
 #: Arguments up to which nodes are told apart by their operations.
 _SEVERAL = 3
 _NONE: list[Rule] = []
+#: All bits of what is below a node.
+_ANY = (1 << 64) - 1
 
 
 def _fitting(rows: Sequence[Rule], args: Sequence[str], below: int) -> list[Rule]:

@@ -54,7 +54,7 @@ static int sd_put(PyTypeObject *type, PyMemberDef *field, PyGetSetDef *computed,
 static int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind)
 {
   sd_fields[i].name = name;
-  sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_UINT;
+  sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_ULONGLONG;
   sd_fields[i].offset = offset;
   sd_fields[i].flags = READONLY;
   return sd_put(type, &sd_fields[i], NULL, PyDescr_NewMember(type, &sd_fields[i]));

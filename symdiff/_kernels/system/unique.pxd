@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 
 #: What is packed into ``what``: an operation's number, the kind of elements, and how many arguments there are.
@@ -16,7 +16,7 @@ cdef class Unique:
     #: The last walk that has met it, and where it stands among what that walk gives.
     cdef uint32_t met
     cdef uint32_t place
-    cdef uint32_t below
+    cdef uint64_t below
     cdef uint8_t settled
     cdef uint8_t tried
     #: The number of its operation among those that predicates or :func:`assign_alike` are about, 0 for any other;

@@ -7,6 +7,8 @@ Whatever may run other code (comparing payloads, allocating memory, which may st
 table, so a search begins again where the table has changed meanwhile. Everything runs with the interpreter's lock.
 """
 
+from zlib import crc32
+
 from cpython.list cimport PyList_Append, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
@@ -62,13 +64,18 @@ cdef uint64_t version = 0
 cdef class _Operation:
     """What is known of an operation: bits of ``below``, its number, and what gives the bits that do not hold."""
 
-    cdef uint32_t bits
+    cdef uint64_t bits
     cdef uint16_t number
     cdef object exception
 
 
 #: By name; types of payloads of leaves have bits, too.
 cdef dict operations = {}
+#: The first bit of ``below`` that an operation has by its name, and operations that have none: most formulas have them.
+cdef enum: OWN = 24
+_EVERYWHERE = frozenset((
+    "input", "constant", "named", "add", "subtract", "multiply", "divide", "negative", "power", "reshape",
+))
 #: How many have numbers, and for each predicate which numbers it is true of.
 cdef int numbered = 0
 cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
@@ -180,7 +187,7 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
     global alive, taken, version
     cdef Py_ssize_t i, count = PyTuple_GET_SIZE(args)
     cdef Py_hash_t key = _mixed(PyObject_Hash(op), PyObject_Hash(shape))
-    cdef uint32_t below = 0
+    cdef uint64_t below = 0
     cdef int elements = _kind_of(dtype)
     cdef uint16_t what = <uint16_t>(elements << KIND | (count if count < SEVERAL else SEVERAL) << COUNT)
     cdef _Operation known
@@ -201,9 +208,10 @@ cpdef Unique unique(type kind, op, tuple args, payload, tuple shape, dtype):
         below |= found.below
         is_tracked = is_tracked or PyObject_GC_IsTracked(<PyObject *>found)
     known = operations.get(op)
-    if known is not None:
-        below |= known.bits if known.exception is None else known.bits & ~<uint32_t>known.exception(args)
-        what |= known.number
+    if known is None:
+        known = _operation(op)
+    below |= known.bits if known.exception is None else known.bits & ~<uint64_t>known.exception(args)
+    what |= known.number
     if PyTuple_GET_SIZE(args) == 0:
         known = operations.get(type(payload))
         below |= known.bits if known is not None else 0
@@ -354,13 +362,24 @@ cdef int _grow() except -1:
 
 
 cdef _Operation _operation(op):
-    return operations.setdefault(op, _Operation.__new__(_Operation))
+    cdef _Operation known = operations.get(op)
+    if known is None:
+        known = operations[op] = _Operation.__new__(_Operation)
+        known.bits = bit_of(op) if isinstance(op, str) else 0
+    return known
+
+
+def bit_of(str op):
+    """Return the bit of ``below`` that an operation has by its name, one of those above the kinds that several share."""
+    return 0 if op in _EVERYWHERE else 1 << OWN + crc32(op.encode()) % (64 - OWN)
 
 
 def assign_bits(dict known):
     """Assign bits of ``below`` to operations, and to types of payloads of leaves, before the first such object is made."""
+    cdef _Operation operation
     for op, own in known.items():
-        _operation(op).bits = own
+        operation = _operation(op)
+        operation.bits |= <uint64_t>own
 
 
 def assign_exceptions(dict known):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from ...graph import Node, constant, elementwise
-from ...graph.kinds import INVERSE
+from ...graph.kinds import INVERSE, bit_of
 from ...graph.scalars.arithmetic import factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..rewriter import multiplied, rule, spread, stabilize
@@ -25,7 +25,7 @@ _ZERO = constant(0.0)
 
 
 @rule("add subtract", "sqrt(b**2 + d) - b", "d / (sqrt(b**2 + d) + b)", "stability",
-      inside="sqrt multiply divide negative named")
+      inside="sqrt multiply divide negative named", below=(bit_of("sqrt"),))
 def _root_gap(node: Node) -> Node | None:
     """Keep the difference of a root and what is near it as a function of its own."""
     terms = terms_of(node, 2, look=peel)
@@ -55,7 +55,8 @@ def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None
     return left if left and len(left) < len(whole) else None
 
 
-@rule("multiply divide", "(sqrt(b**2 + a d) - b) / a", "d / (sqrt(b**2 + a d) + b)", "stability", below=(INVERSE,))
+@rule("multiply divide", "(sqrt(b**2 + a d) - b) / a", "d / (sqrt(b**2 + a d) + b)", "stability",
+      below=(INVERSE, bit_of("root_gap")))
 def _root_quotient(node: Node) -> Node | None:
     """Take what is added under a root out of a difference that is divided, or divides."""
     found = factors_of(node, _FACTORS, powers=HIGHEST, look=peel)
@@ -91,7 +92,8 @@ def _pole_beside_zero(node: Node) -> Node | None:
         if terms is None or not terms.whole or len(terms.parts) < 2 or whole.shape != node.shape:
             continue
         parts = [monomial(sign, term) for sign, term in terms.parts]
-        poles = {base for part in parts if part is not None for base, n in part.powers.items() if n < 0}
+        plain = [part for part in parts if part is not None and _is_plain(part)]
+        poles = {base for part in plain for base, n in part.powers.items() if n < 0}
         if None not in parts and poles and _vanishes_at(other, poles):
             products = [
                 other if scalar_constant(term) == 1.0 else elementwise("multiply", (term, other))
@@ -100,6 +102,11 @@ def _pole_beside_zero(node: Node) -> Node | None:
             signed = zip((sign for sign, _ in terms.parts), stabilize(products), strict=True)
             return spread(total_of(list(signed)), node.shape)
     return None
+
+
+def _is_plain(product: PowerProduct) -> bool:
+    """Tell whether a product is made of numbers and inputs: what is longer would be written several times."""
+    return all(not base.args for base in product.powers)
 
 
 def _vanishes_at(node: Node, poles: set[Node]) -> bool:
@@ -114,7 +121,7 @@ def _vanishes_at(node: Node, poles: set[Node]) -> bool:
 
 
 @rule("add subtract", "lgamma(y + 1 / a) - lgamma(1 / a) + y log(a m)", "log(a**y Γ(y + 1 / a) / Γ(1 / a)) + y log(m)",
-      "stability", below=(INVERSE,))
+      "stability", below=(INVERSE, bit_of("lgamma")))
 def _rising(node: Node) -> Node | None:
     """Take what grows away from a difference of log Γ."""
     terms = terms_of(node, TERMS, look=peel)

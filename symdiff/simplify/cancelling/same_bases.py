@@ -11,6 +11,7 @@ from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, number
+from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, factors_of, fraction_of, scaled, terms_of
 from ...graph.scalars.functions import FUNCTIONS
 from ..rewriter import make, rule, settle, spread
@@ -35,7 +36,8 @@ class _Factor(NamedTuple):
     twice: bool = False
 
 
-@rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a, x x**(a - 1)", "y, x**2, 1 / x, x**a", "derived")
+@rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a, x x**(a - 1)", "y, x**2, 1 / x, x**a", "derived",
+      below=(INVERSE,))
 def _powers_of_same_base(node: Node) -> Node | None:
     """Cancel in exponents of all bases: one alone may leave a product that is larger or smaller."""
     result = node

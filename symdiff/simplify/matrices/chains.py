@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from ...graph import REAL, Labels, Node, constant, delta, matrix
 from ...graph.deltas.affine import STRUCTURE
 from ...graph.deltas.einsum import einsum
-from ...graph.kinds import FAILING
+from ...graph.kinds import CONTRACTED, FAILING
 from ...graph.primitives import DETERMINANTS
 from ...graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..facts import factors_along, is_definite, is_symmetric
@@ -188,7 +188,7 @@ def _length(node: Node) -> int:
 
 
 @rule("add subtract", "A B C + Aᵀᵀ (B C), x·(A y) + y·(Aᵀ x)", "2 A B C, 2 x·(A y)", "reading",
-      inside="contract multiply negative add subtract")
+      inside="contract multiply negative add subtract", below=(CONTRACTED,))
 def _like_products(node: Node) -> Node | None:
     """Collect products of matrices that are equal, unless they cancel (which could hide a NaN)."""
     if node.ndim > 2 or not _have_likes(*node.args):

@@ -45,7 +45,7 @@ from ...graph import (
     reshape,
     sum_axes,
 )
-from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING
+from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING, bit_of
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.logarithms import log1mexp_of_exp
@@ -298,13 +298,15 @@ def _length_times_direction(node: Node) -> Node | None:
     return None if found is None else spread(found, node.shape)
 
 
-@rule("multiply divide contract", "hypot(x, y) * (x / hypot(x, y))", "x", below=(INVERSE,))
+@rule("multiply divide contract", "hypot(x, y) * (x / hypot(x, y))", "x",
+      below=(INVERSE, bit_of("direction_cos") | bit_of("direction_sin")))
 def _length_times_share(node: Node) -> Node | None:
     found = share_of_length(node)
     return None if found is None else spread(found, node.shape)
 
 
-@rule("multiply divide contract", "x / sqrt(norm(x))", "sqrt(norm(x)) * unit(x)", "derived", below=(INVERSE,))
+@rule("multiply divide contract", "x / sqrt(norm(x))", "sqrt(norm(x)) * unit(x)", "derived",
+      below=(INVERSE, bit_of("hypot") | bit_of("norm")))
 def _vector_over_root(node: Node) -> Node | None:
     found = root_of_length(node)
     return None if found is None else spread(found, node.shape)

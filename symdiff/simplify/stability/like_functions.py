@@ -6,9 +6,9 @@ import math
 from itertools import permutations
 
 from ...graph import Node, constant, elementwise
-from ...graph.kinds import INVERSE
+from ...graph.kinds import INVERSE, bit_of
 from ...graph.scalars.arithmetic import factors_of, peel
-from ..rewriter import rule, spread
+from ..rewriter import rule, spread, union
 from .exponents import added, linear
 from .products import as_monomial, powers_multiplied
 
@@ -22,7 +22,8 @@ _LIKE = frozenset(("gamma", *_AT_TWO_PLACES, *(name for pair in _RATIOS for name
 
 
 @rule("multiply divide", "i1(x) / i0(x), k1(x) / k0(x), gamma(x + c) / gamma(x), erfc(x) / erfc(y)",
-      "i_ratio(x), k_ratio(x), poch(x, c), erfc_ratio(x, y)", "stability", below=(INVERSE,))
+      "i_ratio(x), k_ratio(x), poch(x, c), erfc_ratio(x, y)", "stability",
+      below=(INVERSE, union(map(bit_of, _LIKE))))
 def _ratio_of_like_functions(node: Node) -> Node | None:
     """Divide functions that overflow or vanish together where their quotient has a name."""
     if not any(part.op in _LIKE for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts):
