@@ -50,6 +50,7 @@ from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_i
 from .passes.opposites import subtract_opposites
 from .passes.products import is_product, split_products
 from .passes.stencils import moved_arrays
+from .passes.summands import are_shared, sum_arrays
 from .plan import Plan, check_phases, find_checks
 from .steps import (
     LoopPiece,
@@ -111,22 +112,33 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     with sizes_from():
         turned = turned_inverses(roots)
 
-        def plan(pieces: int, elements: int, apart: frozenset[Node] = frozenset()) -> Plan:
+        def plan(pieces: int, elements: int, apart: frozenset[Node] = frozenset(), whole: Sequence[Node] = roots) -> Plan:
             planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
-            planner.discover(roots)
-            return planner.finish(tuple(inputs), tuple(roots))
+            planner.discover(whole)
+            return planner.finish(tuple(inputs), tuple(whole))
 
+        found: list[Plan] = []
+        bounds: tuple[int, int, frozenset[Node]] = (FEW_PIECES, MOST, frozenset())
         try:
-            return plan(FEW_PIECES, MOST)
+            found.append(plan(*bounds))
         except PiecesError as error:
-            refused = error
-        found = []
-        for bounds in ((PIECES, FEW_ELEMENTS), (PIECES, MOST, moved_arrays(roots))):
+            for bounds in ((PIECES, FEW_ELEMENTS, frozenset()), (PIECES, MOST, moved_arrays(roots))):
+                with suppress(NoLoopError):
+                    found.append(plan(*bounds))
+            if not found:
+                raise error
+        best = min(found, key=_nominal_time)
+        sums, terms = sum_arrays(roots, best.steps)
+        if terms:
             with suppress(NoLoopError):
-                found.append(plan(*bounds))
-        if found:
-            return min(found, key=lambda plan: plan.estimate.once + NOMINAL * plan.estimate.sample)
-        raise refused
+                other = plan(bounds[0], bounds[1], bounds[2] | terms, sums)
+                best = min(best, other, key=_nominal_time) if are_shared(terms, other.steps) else best
+        return best
+
+
+def _nominal_time(plan: Plan) -> float:
+    """Return the nanoseconds of a call of many samples, or of one where that is all."""
+    return plan.estimate.once + NOMINAL * plan.estimate.sample
 
 
 def check_length(roots: Sequence[Node]) -> None:
