@@ -112,10 +112,10 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     with sizes_from():
         turned = turned_inverses(roots)
 
-        def plan(pieces: int, elements: int, apart: frozenset[Node] = frozenset(), whole: Sequence[Node] = roots) -> Plan:
+        def plan(pieces: int, elements: int, apart: frozenset[Node], wanted: Sequence[Node] = roots) -> Plan:
             planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
-            planner.discover(whole)
-            return planner.finish(tuple(inputs), tuple(whole))
+            planner.discover(wanted)
+            return planner.finish(tuple(inputs), tuple(wanted))
 
         found: list[Plan] = []
         bounds: tuple[int, int, frozenset[Node]] = (FEW_PIECES, MOST, frozenset())

@@ -95,7 +95,7 @@ class LoopStep(NamedTuple):
 
     @property
     def repeats_rows(self) -> bool:
-        """Whether a row of several elements is read again in each run of one of several loops, and differs in another."""
+        """Whether rows of several elements are read again in each run of one of several loops."""
         rows = [
             {index.loop for index in port.access} - {None}
             for piece in self.pieces

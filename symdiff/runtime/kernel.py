@@ -283,10 +283,8 @@ class Kernel(Calls):
         bool
             False if there is still something to build; true if there is nothing, or nothing any more.
         """
-        waiting: list[Any] = [self._runner] if isinstance(self._runner, Changing) else []
-        if self._plans is not None and self._plans is not self._runner:
-            waiting.append(self._plans)
-        return all([one.wait(timeout) for one in waiting])
+        told = self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
+        return (self._plans is None or self._plans.wait(timeout)) and told
 
     @property
     @guarded

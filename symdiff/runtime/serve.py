@@ -241,7 +241,7 @@ class Calls(CallPath):
                 has and array.shape[:lead] != batch.shape for has, array in zip(batched, batch.arrays, strict=True)
             )
             alone = batch.count == 1 and not reproducible
-            if alone and not self._plans.serves_alone or repeated and not reproducible:
+            if (alone and not self._plans.serves_alone) or (repeated and not reproducible):
                 return False
             if not alone and all(batched) and not self.options.is_reduced:
                 return False

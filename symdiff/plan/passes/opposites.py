@@ -1,4 +1,4 @@
-"""Opposite arrays are added up once: the forces on the two ends of a pair are one array, added here and subtracted there.
+"""Opposite arrays are added up once: the forces on both ends of a pair are one array, added here and subtracted there.
 
 A sign is moved out of a sum, which is exact but for the sign of a zero.
 """
@@ -82,9 +82,8 @@ class _Forms:
         if node.is_division:  # of a divisor, the sign of a zero counts
             return forms[0][0], (node.op, forms[0][1], node.args[1])
         if node.is_subtraction:
-            a, b = node.args
-            swaps = self.place[a] > self.place[b]
-            return (-1 if swaps else 1), (node.op, *((b, a) if swaps else (a, b)))
+            first, second = sorted(node.args, key=self.place.__getitem__)
+            return (1 if first is node.args[0] else -1), (node.op, first, second)
         if node.is_choice and number(node.args[2]) == 0:
             return forms[1][0], (node.op, node.args[0], forms[1][1], node.shape)
         if node.is_contraction:
