@@ -13,7 +13,7 @@ import symdiff as sd
 from symdiff.graph import Node, contract, elementwise, input, postorder, scatter
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.plan.calls import plan_call
-from symdiff.plan.passes.opposites import subtract_opposites
+from symdiff.plan.passes.signs import subtract_opposites
 from symdiff.plan.steps import LoopStep, Move
 
 
