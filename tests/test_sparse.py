@@ -464,3 +464,47 @@ def test_zeros_of_results_are_eliminated_in_place_and_other_results_stay(kind: s
         np.testing.assert_array_equal(one.toarray(), expected)
         one.resize(2, 2)
         np.testing.assert_array_equal(one.toarray(), expected[:2, :2])
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "values"])
+@pytest.mark.parametrize("n", [2, 3, 20, 33])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_entries_that_are_the_same_in_each_call_are_copied(kind: Any, n: int, dtype: Any) -> None:
+    x = sd.vector("x", n * n)
+    u = x.reshape(n, n)
+    p = np.pad(u, 1)
+    laplacian = 4 * u - p[2:, 1:-1] - p[:-2, 1:-1] - p[1:-1, 2:] - p[1:-1, :-2]
+    kernel = sd.compile(sd.jacobian((laplacian - 0.1 * np.exp(u)).reshape(-1), x), [x], sparse=kind)
+    for _ in range(3):
+        point = RNG.normal(size=n * n).astype(dtype)
+        second = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+        right = np.kron(second, np.eye(n)) + np.kron(np.eye(n), second) - np.diag(0.1 * np.exp(point.astype(float)))
+        found = kernel(point)
+        rows, columns = kernel.pattern()
+        values = found if kind == "values" else found.tocoo().data
+        assert values.dtype == dtype
+        near = 1e-14 if dtype == np.float64 else 1e-6
+        if kind != "values":
+            np.testing.assert_allclose(found.toarray(), right, rtol=near, atol=near)
+        np.testing.assert_allclose(np.sort(values), np.sort(right[rows, columns]), rtol=near, atol=near)
+        out = np.empty(values.shape, dtype)
+        kernel(point, out=out)
+        assert np.array_equal(out, found if kind == "values" else found.data)
+    if kind == "values":
+        several = RNG.normal(size=(5, n * n))
+        assert np.array_equal(kernel(several), [kernel(one) for one in several])
+        strided = np.empty((5, 2 * out.size))[:, ::2]
+        kernel(several, out=strided)
+        assert np.array_equal(strided, kernel(several))
+
+
+def test_entries_that_are_a_sum_of_what_is_the_same_and_what_is_not() -> None:
+    n = 2000
+    x = sd.vector("x", n)
+    energy = np.sum((x[2:] - 2 * x[1:-1] + x[:-2]) ** 2) + np.sum(x**4)
+    kernel = sd.compile(sd.hessian(energy, x), [x], sparse="csr")
+    point = RNG.normal(size=n)
+    d = np.diff(np.eye(n), 2, axis=0)
+    np.testing.assert_allclose(kernel(point).toarray(), 2 * d.T @ d + np.diag(12 * point**2), rtol=1e-14, atol=1e-14)
+    constant = sd.compile(sd.hessian(np.sum((x[2:] - 2 * x[1:-1] + x[:-2]) ** 2), x), [x], sparse="csr")
+    assert np.array_equal(constant(point).toarray(), 2 * d.T @ d)

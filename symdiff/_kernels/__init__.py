@@ -17,7 +17,7 @@ Files
                      ``sizes.pyx``, sizes of numbers at many points at once
     batch            what runs a unit over samples: tiles, threads, sums
     arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;
-                     results and their memory
+                     results and their memory; ``entries.pyx``, values of sparse results put in order
     unit.pxd         a unit as the call path sees it
     unit.pyx         units, ready to run batches
     call.pyx         the call path of arguments

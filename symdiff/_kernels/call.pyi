@@ -27,7 +27,7 @@ class CallPath:
         structure: Any,
         threads: int | None,
         letters: int = 0,
-        planned: bool = False,
+        planned: int = 0,
         facts: Sequence[int] = (),
         positions: Sequence[tuple[int, int]] = (),
     ) -> None: ...

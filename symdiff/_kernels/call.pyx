@@ -100,7 +100,7 @@ cdef class CallPath:
         free(self.facts)
 
     def _prepare(self, names, inputs, outputs, batched, bint behind, bint reduce, structure, threads, int letters=0,
-                 bint planned=False, facts=(), positions=()):
+                 int planned=0, facts=(), positions=()):
         """Tell shapes and options; until then, every call goes the long way.
 
         Parameters
@@ -121,8 +121,9 @@ cdef class CallPath:
             At most so many in one call; None for what :func:`symdiff._kernels.unit.set_num_threads` said.
         letters : int, optional
             Named sizes: the one of number k is -1 - k in shapes of inputs. Outputs' come with each plan.
-        planned : bool, optional
-            Plans serve calls; beside units, those that share inputs or sum over the batch.
+        planned : int, optional
+            1 where plans serve calls; beside units, those that share inputs or sum over the batch. 2 where they serve
+            those of one sample, too.
         facts : sequence of int, optional
             What each input is declared to be, as bits of ``arrays/declared.h``; empty where none is anything.
         positions : sequence of tuple of int, optional
@@ -160,7 +161,7 @@ cdef class CallPath:
             self.flat = type(structure)
         self.threads = threads or 0
         self.letters = letters
-        self.plans = PlanTable() if planned else None
+        self.plans = PlanTable(planned > 1) if planned else None
         self.names = tuple(names)
 
     def _enter(self, PlanEntry entry not None):

@@ -21,7 +21,7 @@ from .passes.tiles import tile_rows
 from .plan import Plan
 from .planner import check_length, make_plan
 
-__all__ = ["FEWER", "has_many", "has_steps", "plan_call", "plan_together"]
+__all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_together"]
 
 #: How many samples a plan has that takes them as an axis of one.
 SAMPLES: Size = named("(samples)")
@@ -45,6 +45,11 @@ def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
     )
+
+
+def inner_of(inputs: Sequence[Node], outputs: Sequence[Node]) -> int:
+    """Return the longest axis that an element has to itself: less where all axes are short, and would all be."""
+    return INNER if has_steps(inputs, outputs) else FEWER[0]
 
 
 def has_many(nodes: Sequence[Node]) -> bool:

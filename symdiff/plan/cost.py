@@ -13,9 +13,10 @@ from typing import NamedTuple
 from ..graph import Node
 from ..graph.sizes import Dim, value
 from ..lowering.program import CHEAP, GIVEN, Port, Program
-from .loops.access import BATCH
+from .loops.access import BATCH, LoopInput
 from .steps import (
     Call,
+    LoopPiece,
     LoopStep,
     MatrixFunction,
     Move,
@@ -31,7 +32,7 @@ from .steps import (
     stays_in_vectors,
 )
 
-__all__ = ["Estimate", "estimate", "program_cost", "turn_cost"]
+__all__ = ["Estimate", "alone_cost", "estimate", "program_cost", "turn_cost"]
 
 # All times are in nanoseconds.
 #: Calling one step, and calling Python.
@@ -42,12 +43,16 @@ TURN, OTHER_TURN = 30.0, 80.0
 IN_VECTORS = 0.57
 #: One function in a program; one cheap operation where all values stay in registers, and where values are spilled.
 OPERATION, FITTING, SPILLING = 1.2, 0.035, 0.065
+#: The same for one sample, a division or root among the functions.
+ALONE, ALONE_FUNCTION = 0.45, 5.0
 #: From so many cheap operations on, a program spills values.
 REGISTERS = 400
 #: Numbers of a vector: a vector of fewer elements takes as long.
 LANES = 8
 #: One multiplication in a product of matrices, and in a product with a vector; moving one byte.
 MULTIPLICATION, STREAMED, BYTE = 0.025, 0.12, 0.02
+#: One element of a sum whose arrays lack some of its loops, and are laid out for it.
+LAID_OUT = 3.0
 #: One of n³ numbers: for eigenvalues alone, for eigenvalues with eigenvectors, for an adjugate.
 EIGENVALUES, EIGENVECTORS, COFACTORS = 0.6, 2.0, 1.0
 #: One element: taken by its position, placed by its rank, sorted.
@@ -76,6 +81,12 @@ def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> floa
     return (FITTING if cheap < REGISTERS else SPILLING) * cheap + OPERATION * others + _moved(program, inputs)
 
 
+def alone_cost(program: Program) -> float:
+    """Return the nanoseconds of a program for one sample: all lanes of its vectors hold that."""
+    cheap, others = _operations(program)
+    return ALONE * cheap + ALONE_FUNCTION * others
+
+
 def _operations(program: Program) -> tuple[int, int]:
     """Return how many cheap operations there are, and how many others."""
     tally = program.tally
@@ -101,13 +112,15 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
     if isinstance(step, LoopStep):
         for piece in step.pieces:
             elements = math.prod(_between(low, high, known) for low, high in piece.ranges)
+            work += LAID_OUT * elements if step.total and not step.kept and step.repeats_rows else 0.0
             shared = step.shared(piece) or (False,) * len(piece.ports)
             varying = [port for port, same in zip(piece.program.inputs, shared, strict=True) if not same]
             if batched:
                 work += elements * program_cost(piece.program, varying)
             else:
                 cheap, others = _operations(piece.program)
-                full = -(-elements // LANES) * LANES
+                runs = _runs(step, piece, known)
+                full = runs * -(-elements // (runs * LANES)) * LANES
                 work += full * (FITTING * cheap + OPERATION * others) + elements * _moved(piece.program, varying)
     elif isinstance(step, Product):
         count = math.prod(_number(size, known) for size in step.sizes)
@@ -138,26 +151,45 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
         assert isinstance(step, Reduction | Scan | Move)
         work = 16 * BYTE * math.prod(_number(size, known) for size in step.sizes)
     if batched:
-        return Estimate(STEP, work)
-    calls = TURN * (_runs(step, known) - 1) if isinstance(step, LoopStep) else 0.0
-    return Estimate(STEP + calls + work, 0.0)
+        return Estimate(_begins(step), work)
+    calls = TURN * sum(_runs(step, piece, known) - 1 for piece in step.pieces) if isinstance(step, LoopStep) else 0.0
+    return Estimate(_begins(step) + calls + work, 0.0)
+
+
+def _begins(step: Step) -> float:
+    """Return the nanoseconds until a step does anything: each piece of a loop is called by itself."""
+    return STEP * (len(step.pieces) if isinstance(step, LoopStep) else 1)
 
 
 def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
     """Return the nanoseconds of one turn of a loop."""
     each = [TURN if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
-    cost = sum(each) + sum(estimate(step, sizes).once - STEP for step in steps)
+    cost = sum(each) + sum(estimate(step, sizes).once - _begins(step) for step in steps)
     return cost * (IN_VECTORS if stays_in_vectors(steps) else 1.0)
 
 
-def _runs(step: LoopStep, sizes: Mapping[str, int]) -> int:
-    """Return how often the programs of a step are called: once a piece, or once a row where an array lacks an axis."""
-    runs = 0
-    for piece in step.pieces:
-        loops = [{index.loop for index in port.access if index.loop is not None} for port in piece.ports]
-        rows = any(0 < len(own) < len(step.loops) for own in loops)
-        runs += math.prod(_between(low, high, sizes) for low, high in piece.ranges[:-1]) if rows else 1
-    return runs
+def _runs(step: LoopStep, piece: LoopPiece, sizes: Mapping[str, int]) -> int:
+    """Return how often the program of a piece is called: once, or once a row that lies by itself."""
+    lengths = [_between(low, high, sizes) for low, high in piece.ranges]
+    return math.prod([length for length in lengths if length != 1][:-1]) if _goes_by_rows(step, piece) else 1
+
+
+def _goes_by_rows(step: LoopStep, piece: LoopPiece) -> bool:
+    """Tell whether a program runs along one row of a piece after the other.
+
+    It does where an array lacks a loop, and in parts of arrays, whose rows do not follow each other, unless these are
+    laid out to be summed.
+    """
+    if len(step.loops) < 2:
+        return False
+    loops = [{index.loop for index in port.access if index.loop is not None} for port in piece.ports]
+    lacks = any(0 < len(own) < len(step.loops) for own in loops)
+    return lacks or (not step.total and (len(step.pieces) > 1 or any(map(_begins_within, piece.ports))))
+
+
+def _begins_within(port: LoopInput) -> bool:
+    """Tell whether a loop begins behind the first element of an array."""
+    return any(index.loop is not None and index.start != 0 for index in port.access)
 
 
 def _number(size: Dim, sizes: Mapping[str, int]) -> int:

@@ -48,7 +48,9 @@ from .loops.ranges import Range, cut
 from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.products import is_product, split_products
+from .passes.signs import subtract_opposites
 from .passes.stencils import moved_arrays
+from .passes.summands import are_shared, sum_arrays
 from .plan import Plan, check_phases, find_checks
 from .steps import (
     LoopPiece,
@@ -100,7 +102,7 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
-    roots, symmetric = split_products([to_real(node) for node in _expand(outputs)])
+    roots, symmetric = split_products(subtract_opposites([to_real(node) for node in _expand(outputs)]))
     # passes rebuild products, and with them those that are symmetric
     made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
     roots, symmetric = made[: len(roots)], set(made[len(roots) :])
@@ -110,22 +112,33 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     with sizes_from():
         turned = turned_inverses(roots)
 
-        def plan(pieces: int, elements: int, apart: frozenset[Node] = frozenset()) -> Plan:
+        def plan(pieces: int, elements: int, apart: frozenset[Node], wanted: Sequence[Node] = roots) -> Plan:
             planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
-            planner.discover(roots)
-            return planner.finish(tuple(inputs), tuple(roots))
+            planner.discover(wanted)
+            return planner.finish(tuple(inputs), tuple(wanted))
 
+        found: list[Plan] = []
+        bounds: tuple[int, int, frozenset[Node]] = (FEW_PIECES, MOST, frozenset())
         try:
-            return plan(FEW_PIECES, MOST)
+            found.append(plan(*bounds))
         except PiecesError as error:
-            refused = error
-        found = []
-        for bounds in ((PIECES, FEW_ELEMENTS), (PIECES, MOST, moved_arrays(roots))):
+            for bounds in ((PIECES, FEW_ELEMENTS, frozenset()), (PIECES, MOST, moved_arrays(roots))):
+                with suppress(NoLoopError):
+                    found.append(plan(*bounds))
+            if not found:
+                raise error
+        best = min(found, key=_nominal_time)
+        sums, terms = sum_arrays(roots, best.steps)
+        if terms:
             with suppress(NoLoopError):
-                found.append(plan(*bounds))
-        if found:
-            return min(found, key=lambda plan: plan.estimate.once + NOMINAL * plan.estimate.sample)
-        raise refused
+                other = plan(bounds[0], bounds[1], bounds[2] | terms, sums)
+                best = min(best, other, key=_nominal_time) if are_shared(terms, other.steps) else best
+        return best
+
+
+def _nominal_time(plan: Plan) -> float:
+    """Return the nanoseconds of a call of many samples, or of one where that is all."""
+    return plan.estimate.once + NOMINAL * plan.estimate.sample
 
 
 def check_length(roots: Sequence[Node]) -> None:

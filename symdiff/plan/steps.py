@@ -93,6 +93,16 @@ class LoopStep(NamedTuple):
             found.append(not loops or (runs and port.size > 1 and last not in loops and not lists))
         return tuple(found)
 
+    @property
+    def repeats_rows(self) -> bool:
+        """Whether rows of several elements are read again in each run of one of several loops."""
+        rows = [
+            {index.loop for index in port.access} - {None}
+            for piece in self.pieces
+            for port in piece.ports
+            if any(index.length is not None for index in port.access)
+        ]
+        return any(0 < len(loops) < len(self.loops) for loops in rows)
 
     def has_numbers(self, piece: LoopPiece, shared: Sequence[bool]) -> bool:
         """Tell whether an element takes one number of each array that is not shared, and gives one."""

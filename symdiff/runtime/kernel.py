@@ -158,7 +158,7 @@ class Kernel(Calls):
             None if self._structure == LEAF else self._structure,
             self.options.threads,
             len(letters),
-            self._plans is not None,
+            0 if self._plans is None else 1 + self._plans.serves_alone,
             [bits(p.assumptions) for p in self.inputs],
             positions,
         )
@@ -283,7 +283,8 @@ class Kernel(Calls):
         bool
             False if there is still something to build; true if there is nothing, or nothing any more.
         """
-        return self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
+        told = self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
+        return (self._plans is None or self._plans.wait(timeout)) and told
 
     @property
     @guarded

@@ -240,8 +240,10 @@ class Calls(CallPath):
             repeated = any(
                 has and array.shape[:lead] != batch.shape for has, array in zip(batched, batch.arrays, strict=True)
             )
-            alone = (repeated or batch.count == 1) and not reproducible
-            if alone or (all(batched) and not self.options.is_reduced):
+            alone = batch.count == 1 and not reproducible
+            if (alone and not self._plans.serves_alone) or (repeated and not reproducible):
+                return False
+            if not alone and all(batched) and not self.options.is_reduced:
                 return False
         single = batch.dtype == np.float32
         found = self._plans.entry(batched, [array.shape[lead:] for array in batch.arrays], single)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels.arrays.entries import put_entries
 from ..errors import LimitError
 from ..graph import Node
 from ..graph.sizes import Dim, Shape, product, show, value
@@ -135,23 +136,62 @@ class Entries(NamedTuple):
     Parameters
     ----------
     pattern : SparsePattern
-    take : ndarray
-        Numbers of elements, those of one entry side by side.
+    take : ndarray or None
+        Numbers of elements, those of one entry side by side; None where each element is one entry, in order.
     starts : ndarray or None
         Where in ``take`` each entry begins; None where each is one element.
     total : int
         Elements of all pieces.
+    at : ndarray or None
+        The numbers of the entries that these are; None for all.
+    constant : ndarray or None
+        What does not depend on inputs, of each entry: the others are added to it.
     """
 
     pattern: SparsePattern
-    take: Indices
+    take: Indices | None
     starts: Indices | None
     total: int
+    at: Indices | None = None
+    constant: npt.NDArray[np.float64] | None = None
 
     def put_in_order(self, data: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
         """Write the values, of elements of all pieces along the last axis."""
-        taken = data[..., self.take]
-        target[...] = taken if self.starts is None else np.add.reduceat(taken, self.starts, axis=-1)
+        if self.constant is not None:
+            target[...] = self.constant
+        if put_entries(data, self.take, self.starts, self.at, target, self.constant is not None) or not self.total:
+            return
+        taken = data if self.take is None else data[..., self.take]
+        own = taken if self.starts is None else np.add.reduceat(taken, self.starts, axis=-1)
+        if self.constant is None:
+            target[...] = own
+        else:
+            target[..., self.at] += own
+
+    def with_constants(self, constants: Sequence[npt.NDArray[np.float64] | int]) -> Entries:
+        """Return the entries where some pieces are constant: an array, in place of how many elements a piece has.
+
+        The elements of the others are then those of all pieces.
+        """
+        sizes = [own if isinstance(own, int) else own.size for own in constants]
+        if sum(sizes) != self.total:
+            raise ValueError(f"{sum(sizes)} elements of pieces; expected {self.total}")
+        fixed = np.repeat([not isinstance(own, int) for own in constants], sizes)
+        values = np.concatenate([np.zeros(own) if isinstance(own, int) else own.reshape(-1) for own in constants])
+        count = self.pattern.size
+        every = np.arange(self.total) if self.take is None else self.take
+        starts = np.arange(count) if self.starts is None else self.starts
+        entry = np.repeat(np.arange(count), np.diff(np.append(starts, every.size)))
+        is_fixed = fixed[every]
+        constant = np.full(count, -0.0)  # to which any number is added as it is
+        np.add.at(constant, entry[is_fixed], values[every[is_fixed]])
+        take = (np.cumsum(~fixed) - 1)[every[~is_fixed]]
+        at, begins = np.unique(entry[~is_fixed], return_index=True)
+        total, alone = int((~fixed).sum()), at.size == take.size
+        in_order = alone and np.array_equal(take, np.arange(total))
+        return Entries(
+            self.pattern, None if in_order else take, None if alone else begins, total, at, constant
+        )
 
 
 def counted(matrix: Matrix, sizes: Mapping[str, int]) -> int:

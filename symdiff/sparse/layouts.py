@@ -7,13 +7,16 @@ alike, the elements of all pieces are computed, and then put in order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ..graph import Node, concatenate, constant, gather, reshape, scatter
+from ..graph import Node, concatenate, constant, gather, inputs_of, reshape, scatter
 from ..graph.sizes import LEAST, Shape, fixed, product, value
+from ..graph.traversal import resize
 from .blocks import in_blocks, with_blocks
 from .boxes import DataView, Slots, make_boxes, place_boxes
 from .decompose import decompose
@@ -106,19 +109,36 @@ class ListedLayout(NamedTuple):
 
     @property
     def values(self) -> list[Node]:
-        """What a kernel computes."""
-        return self.matrix.values
+        """What a kernel computes: all pieces but those without inputs, whose values are known with the positions."""
+        values = self.matrix.values
+        return [node for node in values if inputs_of([node])] or values
 
     def bind(self, sizes: Mapping[str, int], taken: Taken) -> Bound:
         """Put in numbers, for letters and for positions that a call brings."""
         entries = list_entries(self.matrix, sizes, taken)
+        every, computed = self.matrix.values, self.values
+        if len(computed) < len(every):
+            entries = entries.with_constants(
+                [
+                    math.prod(value(n, sizes) for n in node.shape) if inputs_of([node]) else _numbers(node, sizes)
+                    for node in every
+                ]
+            )
         views, offset = [], 0
-        for node in self.matrix.values:
+        for node in computed:
             shape = tuple(value(n, sizes) for n in node.shape)
             strides = tuple(int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
             views.append(DataView(offset, shape, strides))
             offset += int(np.prod(shape))
         return Bound(with_blocks(entries.pattern, self.matrix, sizes), views, entries)
+
+
+def _numbers(node: Node, sizes: Mapping[str, int]) -> npt.NDArray[np.float64]:
+    """Return the values of a piece without inputs."""
+    from ..graph.reference.interpret import evaluate
+
+    (found,) = evaluate(resize([node], {}, sizes), {})
+    return np.asarray(found, np.float64)
 
 
 Layout = OrderedLayout | BoxedLayout | ListedLayout
@@ -150,6 +170,9 @@ def lay_out(matrix: Matrix) -> Layout:
             if entries.pattern.size <= NONZEROS:
                 pattern = with_blocks(entries.pattern, matrix, {})
                 return OrderedLayout(matrix, _in_order(matrix, entries), pattern)
+            listed = ListedLayout(matrix)
+            if len(listed.values) < len(matrix.values):
+                return listed  # what is the same in each call is copied
     sample = {name: SAMPLES[k % len(SAMPLES)] for k, name in enumerate(_letters([matrix.shape, *shapes]))}
     slots = make_boxes(matrix, sample)
     if slots is None or (is_fixed and BoxedLayout(matrix, slots).bind({}, {}) is None):
@@ -168,6 +191,7 @@ def _in_order(matrix: Matrix, entries: Entries) -> Node:
         return constant(np.zeros(0))
     flat = concatenate(parts, 0) if len(parts) > 1 else parts[0]
     count = entries.pattern.size
+    assert entries.take is not None  # as they are listed
     starts = np.arange(count) if entries.starts is None else entries.starts
     ends = np.append(starts[1:], entries.take.size)
     if matrix.symmetric and not matrix.triangle:

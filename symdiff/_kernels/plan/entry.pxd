@@ -29,6 +29,7 @@ cdef class PlanEntry:
 
 cdef class PlanTable:
     cdef tuple entries
+    cdef bint alone
     cdef PlanEntry latest
 
     cdef int enter(self, PlanEntry entry) except -1

@@ -111,10 +111,17 @@ cdef class PlanEntry:
 
 
 cdef class PlanTable:
-    """The plans of a kernel, those that were entered last first; it is replaced in one step."""
+    """The plans of a kernel, those that were entered last first; it is replaced in one step.
 
-    def __cinit__(self):
+    Parameters
+    ----------
+    alone : bool
+        Whether there may be one for calls of one sample, beside units.
+    """
+
+    def __cinit__(self, bint alone):
         self.entries = ()
+        self.alone = alone
 
     cdef int enter(self, PlanEntry entry) except -1:
         """Let calls of one kind take a plan from now on; of many kinds, the last few are kept."""
@@ -124,10 +131,10 @@ cdef class PlanTable:
 
     cdef PlanEntry find(self, const sd_given *given, const sd_call *call, const int *ranks, int inputs, bint behind,
                         const long *letters, bint units):
-        """Return the plan for a call, None where there is none yet; ``units`` serve where samples share nothing."""
+        """Return the plan for a call, None where there is none yet; ``units`` serve samples that share nothing."""
         cdef char pattern[MOST_PORTS]
         cdef PlanEntry entry = self.latest
-        if find_pattern(given, call, ranks, inputs, behind, pattern) and units:
+        if find_pattern(given, call, ranks, inputs, behind, pattern) and units and not (self.alone and call.count == 1):
             return units_entry
         if entry is not None and entry.matches(pattern, given.single, letters):
             return entry

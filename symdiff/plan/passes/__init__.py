@@ -11,6 +11,8 @@ Files
     tiles     a long axis of one sample in place of the batch
     inverses  functions of large matrices; inverses as solutions
     products  products in the cheapest order, and which are worth a step of their own
+    signs     sums of x and of -x as one
+    summands  sums of arrays, whose terms a loop makes beside other results
     stencils  arrays that are read at many places, and may be steps of their own
 Add
     a pass: a function of nodes here, and a line in ``planner.make_plan``

@@ -37,6 +37,8 @@ from ...codegen.numpy.emit import emit_numpy
 from ...graph.dump import record_text
 from ...ground.budget import limits
 from ...lowering.program import Program
+from ...plan.calls import inner_of
+from ...plan.cost import alone_cost
 from ...plan.plan import Plan
 from ..kept.records import FormulaRecord
 from ..options import Options
@@ -51,6 +53,8 @@ from .tiered import TieredRunner
 
 __all__ = ["BACKENDS", "Backend", "Lowered", "plans_of"]
 
+#: Nanoseconds of a call of one sample by a program from which on there may be a plan for such calls.
+LEAST_ALONE = 700.0
 #: Nodes of a formula that is planned when a call first shares inputs: such a call waits for it.
 SHARED_NODES = 1_000
 
@@ -104,6 +108,7 @@ def _scalar(
             kind,
             limit=limits().unrolled_operations,
             usual=usual_of(request, lowered),
+            inner=inner_of(request.inputs, request.nodes),
             reduce=request.reduce,
             accuracy=options.accuracy,
             threads=options.threads,
@@ -130,8 +135,11 @@ def plans_of(
     """Return what plans calls of a formula of so many nodes: a runner of plans itself, or plans beside units."""
     if isinstance(runner, PlanRunner):
         return runner
-    shares = request.reduce or len(request.inputs) > 1
-    if not (shares and isinstance(lowered, Program)) or count > SHARED_NODES:
+    if not isinstance(lowered, Program) or count > SHARED_NODES:
+        return None
+    enough = alone_cost(lowered)
+    alone = 0.0 if request.reduce or request.columns or options.reproducible or enough < LEAST_ALONE else enough
+    if not (request.reduce or len(request.inputs) > 1 or alone):
         return None
     return SharingPlans(
         lowered,
@@ -145,6 +153,7 @@ def plans_of(
         reproducible=options.reproducible,
         build_limit=options.build_limit(background=isinstance(runner, TieredRunner)),
         record=record,
+        alone=alone,
     )
 
 

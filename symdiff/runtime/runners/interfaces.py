@@ -45,7 +45,15 @@ class UnitRunner(Protocol):
 
 
 class Planned(Protocol):
-    """What plans calls of a kernel, by which inputs have the batch."""
+    """What plans calls of a kernel, by which inputs have the batch.
+
+    Attributes
+    ----------
+    serves_alone : bool
+        Whether a plan serves calls of one sample.
+    """
+
+    serves_alone: bool
 
     def run(
         self,
@@ -66,6 +74,9 @@ class Planned(Protocol):
 
         In place of the bound plan stands None where the kernel's units are as good.
         """
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is being built; tell whether that is so."""
 
     @property
     def arena_bytes(self) -> int:

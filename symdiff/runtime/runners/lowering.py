@@ -23,8 +23,8 @@ from ...graph.kinds import REPEATED
 from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lowering.program import Program
-from ...plan.calls import has_many, has_steps, plan_call
-from ...plan.loops.access import BATCH
+from ...plan.calls import has_many, inner_of, plan_call
+from ...plan.loops.access import BATCH, INNER, inner_axes
 from ...plan.plan import Plan, is_map, line_of
 from ...plan.steps import Call
 
@@ -77,8 +77,10 @@ def lower(request: Request, *, insist: bool) -> Program | Plan:
     """
     short = limits().unrolled_operations
     plan, why = None, "it has no long axes"
-    if has_steps(request.inputs, request.nodes):
-        plan, why = _plan(request, short, insist)
+    inner = inner_of(request.inputs, request.nodes)
+    if inner == INNER or operations(request.nodes) > short:
+        with inner_axes(inner):
+            plan, why = _plan(request, short, insist)
     no_plan = why
     if plan is not None:
         # a program of many elements is scheduled for longer than it is run

@@ -47,6 +47,8 @@ __all__ = ["PlanRunner", "SharingPlans"]
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 #: A plan is worth it where a sample takes less than this part of the time that units take for it.
 GAIN = 0.85
+#: Nanoseconds that a call of a plan takes longer than one of a unit.
+CALL = 300.0
 #: Plans with numbers for letters that are kept, and scalar operations of one of their programs, at most.
 SIZED, FEW = 64, 1000
 #: Samples of a loop that are computed one after the other, at most, where NumPy would compute them together.
@@ -54,7 +56,7 @@ ALONE = 256
 #: Samples of one call, at most.
 MOST_COUNT = MOST_SAMPLES // 1024
 #: What runners of plans are made with beside a formula.
-OPTIONS = ("limit", "reduce", "accuracy", "threads", "build_limit", "reproducible")
+OPTIONS = ("limit", "inner", "reduce", "accuracy", "threads", "build_limit", "reproducible")
 
 
 class PlanRunner:
@@ -68,6 +70,8 @@ class PlanRunner:
         What runs scalar programs.
     limit : int
         Scalar operations of one program, at most.
+    inner : int, optional
+        The longest axis that one element of a loop has to itself.
     usual : sequence of bool or None
         Which inputs the plan that is made now has a batch for; all False for one sample. None to make no plan yet.
     reduce : bool
@@ -90,6 +94,9 @@ class PlanRunner:
         If the formula cannot be planned; the message says why.
     """
 
+    #: Whether a plan serves calls of one sample.
+    serves_alone = True
+
     def __init__(
         self,
         inputs: Sequence[Node],
@@ -97,6 +104,7 @@ class PlanRunner:
         kind: Kind,
         *,
         limit: int,
+        inner: int = INNER,
         usual: Sequence[bool] | None,
         reduce: bool = False,
         accuracy: str = "default",
@@ -112,6 +120,7 @@ class PlanRunner:
         self.record = record
         self.kind = kind
         self.limit = limit
+        self.inner = inner
         self.usual = None if usual is None else tuple(usual)
         self.reduce = reduce
         self.accuracy = accuracy
@@ -138,7 +147,8 @@ class PlanRunner:
 
     def _planned(self, batched: tuple[bool, ...]) -> Plan:
         """Plan calls in which some inputs have the batch, or raise ``UnsupportedError``."""
-        return plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
+        with inner_axes(self.inner):
+            return plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
 
     def _pattern(self, plan: Plan, batched: tuple[bool, ...]) -> Pattern:
         record, place = self.record, _place(batched)
@@ -405,20 +415,26 @@ class PlanRunner:
 
 
 class SharingPlans(PlanRunner):
-    """Plans for calls that share inputs among samples, or sum over them, beside units that serve all others.
+    """Plans for calls that share inputs among samples, sum over them or have one, beside units that serve all others.
 
     Parameters
     ----------
     program : Program
         Of the units. A plan is used where a sample is estimated to take much less with it.
+    alone : float
+        Nanoseconds that the units take for one sample, 0 for no plan for such calls. All lanes of a unit hold that
+        sample, those of a plan neighbours of it.
     """
 
-    def __init__(self, program: Program, *args: Any, **options: Any) -> None:
+    def __init__(self, program: Program, *args: Any, alone: float = 0.0, **options: Any) -> None:
         super().__init__(*args, usual=None, **options)
         self.program = program
+        self.alone = alone
+        # it is built with the units
+        self.serves_alone = bool(alone) and self.pattern((False,) * len(self.inputs)) is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = self._options()
+        options = {**self._options(), "alone": self.alone}
         return partial(SharingPlans, **options), (self.program, self.inputs, tuple(self.outputs), self.kind)
 
     def entry(
@@ -434,6 +450,12 @@ class SharingPlans(PlanRunner):
             return None
 
     def _planned(self, batched: tuple[bool, ...]) -> Plan:
+        if not any(batched) and self.alone:
+            with inner_axes(FEWER[0]):
+                plan = plan_call(self.inputs, self.outputs, batched, self.limit)
+            if CALL + plan.estimate.once < GAIN * self.alone:
+                return plan
+            raise UnsupportedError("a unit takes about as long")
         plan = super()._planned(batched)
         ports = [port for port, has in zip(self.program.inputs, batched, strict=True) if has]
         if plan.estimate.sample >= GAIN * program_cost(self.program, ports):

@@ -13,7 +13,7 @@ from ...graph.sizes import product, show
 from ...ground.stages import hook
 from ...sparse.entries import SparsePattern
 from ...sparse.formats import Format
-from ...sparse.layouts import Layout, OrderedLayout
+from ...sparse.layouts import Layout, ListedLayout, OrderedLayout
 from ..calls.arguments import Parameter
 from ..calls.containers import rank_of
 
@@ -75,7 +75,7 @@ class Result(NamedTuple):
         """Return what is to be computed."""
         if self.layout is None:
             return [self.node]
-        return self.layout.matrix.values if listed else self.layout.values
+        return ListedLayout(self.layout.matrix).values if listed else self.layout.values
 
     @property
     def shape(self) -> Any:
