@@ -109,6 +109,7 @@ if _other is not None:
 @_budgeted
 def parse(
     text: str,
+    /,
     shapes: dict[str, Any] | None = None,
     *,
     dialect: Literal["matrixcalculus"] | None = None,

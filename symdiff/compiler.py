@@ -31,6 +31,7 @@ from .frontend.formula import merge_shapes, order_inputs, order_names, read_form
 from .frontend.numpy.operands import find_spans
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
+from .frontend.sympy import listed_symbols
 from .graph import INT, Node, flatten, postorder, survey, surveyed, unflatten
 from .graph.dump import listing
 from .graph.kinds import TAKEN, WRAPPER
@@ -101,6 +102,7 @@ STAGES = 5
 @budgeted
 def compile(
     formula: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -213,14 +215,15 @@ def compile(
 
     def read() -> Problem:
         read = read_formula(formula, given, OPTIONS)
-        arguments = order_inputs(read, inputs)
+        order = listed_symbols(inputs)
+        arguments = order_inputs(read, order)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
         outputs = leaves(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
         check_told(arguments, [output.node for output in outputs])
-        options = Options(batched, *given_options, group_inputs(read, inputs, arguments), *checks)
+        options = Options(batched, *given_options, group_inputs(read, order, arguments), *checks)
         structure = template_of(read.value)
         formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
         return Problem(arguments, outputs, structure, options, backend, formats)

@@ -31,7 +31,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
 
     @overload
     def __call__(
-        self, f: Any, wrt: Any, *args: Any, joined: Literal[True],
+        self, f: Any, wrt: Any, /, *args: Any, joined: Literal[True],
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
@@ -39,7 +39,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
 
     @overload
     def __call__(
-        self, f: Any, wrt: Array | str, *args: Any,
+        self, f: Any, wrt: Array | str, /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
@@ -47,7 +47,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
 
     @overload
     def __call__(
-        self, f: Any, wrt: tuple[Array | str, ...] | list[Array] | list[str], *args: Any,
+        self, f: Any, wrt: tuple[Array | str, ...] | list[Array] | list[str], /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
@@ -55,7 +55,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
 
     @overload
     def __call__(
-        self, f: Any, wrt: dict[str, Array] | dict[str, str], *args: Any,
+        self, f: Any, wrt: dict[str, Array] | dict[str, str], /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
@@ -63,7 +63,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
 
     @overload
     def __call__(
-        self, f: Any, wrt: Any, *args: Any,
+        self, f: Any, wrt: Any, /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
@@ -88,6 +88,7 @@ def _widen(function: Any) -> Any:
     def run(
         f: Any,
         wrt: Any,
+        /,
         *args: Any,
         disconnected: str = "error",
         convention: str | None = None,

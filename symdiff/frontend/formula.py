@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
-from ..graph import Node, inputs_of, walk_sizes
+from ..graph import REAL, Node, inputs_of, reshape, substitute, walk_sizes
 from ..graph.dump import record_text
 from ..ground.advice import OPTIONS, close_to
 from ..ground.guard import users
@@ -25,7 +25,7 @@ from .outputs import is_structure, leaves, transform
 from .provenance import join, of_inputs
 from .shapes import another, check_names, listed, own_shapes, two_of, unknown_name
 from .symbols import check_name, symbols_of
-from .sympy import Inputs, from_sympy, is_sympy, symbols_in
+from .sympy import Inputs, from_sympy, holds_sympy, is_sympy, listed_symbols, symbols_in
 
 if TYPE_CHECKING:
     from .text.build import Parsed
@@ -115,6 +115,10 @@ class Formula:
                 raise unknown_name(name, self.options, [n for n in self.inputs if n not in self.unused], what)
 
 
+def _is_sympy(value: object) -> bool:
+    return is_sympy(value) or holds_sympy(value)
+
+
 def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options: Sequence[str] = ()) -> Formula:
     """Read text, SymPy, symbols, or a Python function over symbols.
 
@@ -153,12 +157,10 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
 def _read(formula: Any, given: dict[str, Any], options: Sequence[str]) -> Formula:
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
         return _trace(formula, given, options)
-    parts = [formula] if is_sympy(formula) else leaves(formula)
+    parts = [formula] if _is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
-        if any(is_sympy(part) for part in parts):
-            raise ArgumentError("text and SymPy in one structure; write sd.parse(text, x=3), with shapes, for text")
         return _read_text(formula, given, options)
-    kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
+    kind = "SymPy expressions" if any(map(_is_sympy, parts)) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
     if given:
         raise own_shapes(given, read.inputs, options, kind)
@@ -188,16 +190,18 @@ def _inputs_of(value: Any) -> dict[str, Array]:
 def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
     from .text.parse import declare, parse_within
 
-    # symbols beside texts, such as derivatives of them, bring inputs of their own
+    # symbols and SymPy beside texts, such as derivatives of them, bring inputs of their own
+    formula = _with_columns(_sympy_read(formula, registry := Inputs()), registry, shapes)
     own = _inputs_of([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
     try:
         inputs = declare(shapes)
-        if not inputs.keys().isdisjoint(own):
-            raise own_shapes({name: shapes[name] for name in inputs if name in own}, own, options, "symbols")
+        differ = [name for name in inputs if name in own and inputs[name].node is not own[name].node]
+        if differ:
+            raise own_shapes({name: shapes[name] for name in differ}, own, options, "symbols")
     except SymdiffError:
         _refuse_misspelt(formula, shapes, options)
         raise
-    unused = set(inputs)
+    unused = inputs.keys() - own
     inputs |= own
     measured, defined = set[str](), dict[str, Array]()
 
@@ -210,7 +214,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
     def read_output(text: Any) -> Any:
         if not isinstance(text, str):
             return asarray(text)
-        parsed = parse(text, inputs, "error" if shapes or own else "scalar")
+        parsed = parse(text, inputs, "distinct" if shapes or own else "scalar")
         defined.update(parsed.names)
         return parsed.result
 
@@ -231,6 +235,40 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         if name in inputs:
             raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")
     return Formula(_remembering(value, inputs), inputs, read, options, unused)
+
+
+def _sympy_read(value: Any, registry: Inputs) -> Any:
+    """Return a structure with arrays in place of its SymPy expressions."""
+
+    def read_one(part: Any) -> Any:
+        if not _is_sympy(part):
+            return part
+        node = from_sympy(part, registry)
+        return Array(node, of_inputs(registry.nodes(), registry.remembered()))
+
+    return _map(value, read_one)
+
+
+def _with_columns(value: Any, registry: Inputs, shapes: Mapping[str, Any]) -> Any:
+    """Return arrays read from SymPy over the vectors that text declares: SymPy has columns for them."""
+    from .text.parse import declare
+
+    columns = {str(node.name): node for node in registry.nodes() if node.ndim == 2 and node.shape[1] == 1}
+    wanted = declare({name: shapes[name] for name in columns if name in shapes})
+    vectors = {
+        columns[name]: one.node
+        for name, one in wanted.items()
+        if one.shape == columns[name].shape[:1] and one.node.dtype is REAL
+    }
+    known = {column: reshape(vector, column.shape) for column, vector in vectors.items()}
+
+    def over_vectors(part: Any) -> Any:
+        if not known or not isinstance(part, Array):
+            return part
+        inputs = [vectors.get(node, node) for node in registry.nodes()]
+        return Array(substitute([part.node], known)[0], of_inputs(inputs, registry.remembered()))
+
+    return _map(value, over_vectors)
 
 
 def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[str]) -> None:
@@ -290,12 +328,7 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
 
 def _read_sympy(formula: Any) -> Formula:
     registry = Inputs()
-
-    def read_one(part: Any) -> Array:
-        node = from_sympy(part, registry)
-        return Array(node, of_inputs(registry.nodes(), registry.remembered()))
-
-    value = _map(formula, lambda part: read_one(part) if is_sympy(part) else asarray(part))
+    value = _map(_sympy_read(formula, registry), asarray)
     inputs = _inputs_of(value)
 
     def read(part: Any) -> Any:
@@ -304,9 +337,9 @@ def _read_sympy(formula: Any) -> Formula:
                 if leaf not in inputs:
                     raise ArgumentError(f"{leaf!r:.60} is not an input; inputs: {', '.join(inputs) or 'none'}")
                 return inputs[leaf]
-            return read_one(leaf) if is_sympy(leaf) else leaf
+            return leaf
 
-        return one(part) if is_sympy(part) else _map(part, one)
+        return _map(_sympy_read(part, registry), one)
 
     return Formula(value, inputs, read, registry=registry)
 
@@ -368,6 +401,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     """
     if inputs is None:
         return {name: a.node for name, a in formula.inputs.items()}
+    inputs = listed_symbols(inputs)
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = symbols_in(inputs) or [inputs]
 

@@ -37,6 +37,7 @@ class TypedKernel(Kernel, Generic[Result]):
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -59,6 +60,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -81,6 +83,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -103,6 +106,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -125,6 +129,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -147,6 +152,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -279,6 +285,7 @@ def compile(
 @overload
 def compile(
     formula: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,

@@ -96,6 +96,7 @@ class OperatorKernel:
 def linear_operator(
     formula: Any,
     wrt: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     hessian: bool = False,

@@ -84,7 +84,7 @@ class Parsed:
 
 
 def build_arrays(
-    tree: Tree, inputs: dict[str, Array], scalars: bool, functions: Mapping[str, TextFunction], limits: Limits
+    tree: Tree, inputs: dict[str, Array], undeclared: str, functions: Mapping[str, TextFunction], limits: Limits
 ) -> Parsed:
     """Build the arrays that a tree stands for.
 
@@ -92,9 +92,10 @@ def build_arrays(
     ----------
     tree : Tree
     inputs : dict of str to Array
-        What names mean; scalars that the text mentions are added where ``scalars`` is set.
-    scalars : bool
-        Whether a name that is not known is a scalar input, or an error.
+        What names mean; scalars that the text mentions are added.
+    undeclared : {"error", "scalar", "distinct"}
+        What a name is that is not known. "distinct" is a scalar unless its name is close to a known one, which is
+        more likely misspelt.
     functions : mapping of str to TextFunction
         What the formula may call.
     limits : Limits
@@ -108,7 +109,7 @@ def build_arrays(
     SymdiffError
         What an operation refuses, with the sub-formula and a caret.
     """
-    return _Builder(tree, inputs, scalars, functions, limits).build()
+    return _Builder(tree, inputs, undeclared, functions, limits).build()
 
 
 class _Builder:
@@ -118,13 +119,14 @@ class _Builder:
         self,
         tree: Tree,
         inputs: dict[str, Array],
-        scalars: bool,
+        undeclared: str,
         functions: Mapping[str, TextFunction],
         limits: Limits,
     ) -> None:
         self.text = tree.text
         self.terms = tree.terms
-        self.inputs, self.scalars = inputs, scalars
+        self.inputs, self.undeclared = inputs, undeclared
+        self.shapeless: list[str] = []
         self.functions, self.limits = functions, limits
         self.names: dict[str, Array] = {}
         self.mentioned, self.measured = set[str](), set[str]()
@@ -183,8 +185,9 @@ class _Builder:
         if isinstance(error, ParseError):
             return error if error.text is not None else ParseError(str(error), self.text, term.caret)
         part = repr(shortened(" ".join(self.text[term.start : term.end].split()), 60))
-        if self.scalars and self.mentioned and isinstance(error, ShapeError):
-            part += f". No shapes came, so names are numbers; give shapes, as in {min(self.mentioned)}=3"
+        if self.shapeless and isinstance(error, ShapeError):
+            names = ", ".join(self.shapeless[:3]) + ", ..." * (len(self.shapeless) > 3)
+            part += f". No shape came for {names}, a number therefore; give shapes, as in {min(self.shapeless)}=3"
         return type(error)(with_caret(f"{shortened(str(error), 600)}; in {part}", self.text, term.caret))
 
     # ---------------------------------------------------------------- names
@@ -204,16 +207,17 @@ class _Builder:
             return Array(extent(self.sizes[name]))
         if name in CONSTANTS:
             return CONSTANTS[name]
-        if name in self.functions and not self.scalars:
+        known = [*self.inputs, *self.names]
+        close = "" if self.undeclared == "scalar" else close_to(name, [*CONSTANTS, *known])
+        if self.undeclared != "error" and (name in self.functions or not close):
+            self.inputs[name] = make_input(name, ())
+            self.mentioned.add(name)
+            self.shapeless.append(name)
+            return self.inputs[name]
+        if name in self.functions:
             raise ParseError(
                 f"{name!r} is a function; expected its arguments, {name}(...), or a shape if it is an input: {name}=()"
             )
-        if self.scalars:
-            self.inputs[name] = make_input(name, ())
-            self.mentioned.add(name)
-            return self.inputs[name]
-        known = [*self.inputs, *self.names]
-        close = close_to(name, [*CONSTANTS, *known])
         raise ParseError(
             f"{name!r} is not known here{close}; inputs and definitions: {_listed(known)}. "
             f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"

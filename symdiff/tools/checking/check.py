@@ -62,6 +62,7 @@ OTHER_SIZES = (4, 3, 5, 2)
 @budgeted
 def check(
     formula: Any,
+    /,
     wrt: Any = None,
     *,
     at: Mapping[Any, Any] | None = None,

@@ -152,6 +152,7 @@ class Steps(Sequence[NumberedEquation]):
 def steps(
     f: Any,
     wrt: Any,
+    /,
     *,
     shapes: Mapping[str, Any] | None = None,
     budget: str | Budget | None = None,
