@@ -75,6 +75,7 @@ kernels = [
         "programs.bytecode.schedule": [],
         "programs.bytecode.registers": [],
         "programs.bytecode.words": [],
+        "system.boundary": [],
         "system.scopes": [],
         "system.sizes": [],
         "system.unique": ["system"],

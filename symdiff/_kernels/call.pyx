@@ -20,6 +20,7 @@ from .arrays.describe cimport (SD_AXES, SD_RAISED, describe, describe_new, exten
 from .arrays.results cimport (begin_memory, end_memory, make_arrays, next_memory, pack, sd_cell_memory,
                               sd_keep, sd_keep_cells, sd_kept_bytes, sd_result_memory, unpack)
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
+from .system.boundary cimport shorten_error
 from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
 from .unit cimport NativeCall, raise_kept, run_batch, usual_threads
 
@@ -90,7 +91,7 @@ cdef class CallPath:
     cdef PlanTable plans  # for calls that share inputs or sum over the batch, or all; None where there are none
 
     def __cinit__(self, *args, **kwargs):
-        self.vectorcall = <sd_vectorcall>serve
+        self.vectorcall = <sd_vectorcall>enter
 
     def __dealloc__(self):
         free(self.ranks)
@@ -433,6 +434,14 @@ cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject 
               for i in range(PyTuple_GET_SIZE(<object>names) if names != NULL else 0)}
     return self._call(tuple([<object>args[i] for i in range(given)]), others.pop("out", None),
                       others.pop("inputs", None), others)
+
+
+cdef PyObject *enter(PyObject *itself, PyObject *const *args, size_t nargsf, PyObject *names) noexcept:
+    """Serve a call as :func:`serve` does, and let an error leave without frames of it."""
+    cdef PyObject *result = (<sd_vectorcall>serve)(itself, args, nargsf, names)
+    if result == NULL:
+        shorten_error()
+    return result
 
 
 def with_vectorcall(cls):

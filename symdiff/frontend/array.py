@@ -17,7 +17,7 @@ from ..graph import BOOL, REAL, Node, extent
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
-from ..ground.guard import guarded, refuse
+from ..ground.guard import guarded, guarded_operators, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import hook
 from . import sympy as interop
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sympy import Basic
 
 
+@guarded_operators
 class Array(Operand):
     """A symbolic array: a formula with a shape.
 
@@ -301,10 +302,10 @@ class Array(Operand):
 
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
-            return lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs)
+            return guarded(lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs))
         if name in LIBRARY and isinstance(getattr(np, name, None), np.ufunc):
             # What NumPy calls on each element of an object array: np.exp(np.array([x, y])).
-            return lambda *others: call(LIBRARY[name], (self, *others), {})
+            return guarded(lambda *others: call(LIBRARY[name], (self, *others), {}))
         own = getattr(Array, name, None)
         if isinstance(own, property) and own.fget is not None:
             return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
@@ -339,6 +340,7 @@ class Array(Operand):
             return hook("complexes").apply(name, inputs)
         return call(_entry(name), inputs, kwargs)
 
+    @guarded
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
             return hook("fourier").transform(func.__name__, args, kwargs)

@@ -403,7 +403,7 @@ def function(entry_name: str) -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = entry_name
     run.__doc__ = entry.call.__doc__
-    return run
+    return guarded(run)
 
 
 def symbols_of(name: str, shape: Any) -> Any:

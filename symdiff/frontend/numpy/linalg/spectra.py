@@ -205,6 +205,16 @@ def expm(x: Node) -> Node:
     return _named("expm", "exp", x)
 
 
+def expm_frechet(a: Node, e: Node) -> tuple[Node, Node]:
+    """Return the exponential of ``a`` and its derivative in the direction ``e``."""
+    a, e = to_real(a), to_real(e)
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or e.shape != a.shape:
+        raise ShapeError(
+            f"expm_frechet of shapes {show(a.shape)} and {show(e.shape)}; expected square matrices of one shape"
+        )
+    return exponential(a), exponential(a, e)
+
+
 def logm(x: Node) -> Node:
     """Return the logarithm of a symmetric positive definite matrix; nan where an eigenvalue is negative."""
     return _named("logm", "log", x)
