@@ -7,7 +7,7 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -26,7 +26,7 @@ from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
 from .numpy.signatures import bind_options
-from .provenance import Provenance, of_spans
+from .provenance import Facts, Provenance, of_inputs, of_spans
 
 if TYPE_CHECKING:
     from sympy import Basic
@@ -139,6 +139,56 @@ class Array(Operand):
 
         known = self.provenance.facts
         return interop.to_sympy(present(self.node, derived=known.derived), interop.Inputs.recalled(known.symbols))
+
+    # ------------------------------------------------------------ what it is made of
+
+    @property
+    @guarded
+    def inputs(self) -> tuple[Array, ...]:
+        """The inputs in the order of a kernel's arguments, those that vanished from a derivative among them.
+
+        Examples
+        --------
+        >>> from symdiff import matrix, vector
+        >>> A, x = matrix("A", 3, 3), vector("x", 3)
+        >>> (x @ A @ x).inputs
+        (x, A)
+        """
+        from .formula import inputs_in
+
+        return tuple(inputs_in(self).values())
+
+    @guarded
+    def substitute(self, values: Mapping[Any, Any] | None = None, /, **named: Any) -> Array:
+        """Return the formula with values in place of inputs or of parts of it.
+
+        Parameters
+        ----------
+        values : mapping, optional
+            Of an input, its name, or a part of the formula, to numbers or a formula of its shape. All come at once.
+            Letters of sizes become the sizes of what comes in place of an input.
+        **named
+            The same by the names of inputs and of named parts.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            If one is not in the formula, or a value does not fit.
+
+        Examples
+        --------
+        >>> from symdiff import scalar, vector
+        >>> x, y = scalar("x"), scalar("y")
+        >>> (x * y + x).substitute(x=y, y=x + 1)
+        y * (x + 1) + y
+        >>> (x * y + x).substitute({x * y: 3})
+        3 + x
+        """
+        from .substitution import substituted
+
+        known = self.provenance.facts
+        result, inputs = substituted(self.node, [one.node for one in self.inputs], {**(values or {}), **named})
+        return Array(result, of_inputs(inputs, known.symbols).joined(Provenance(Facts(derived=known.derived))))
 
     # ------------------------------------------------------------ arithmetic
 

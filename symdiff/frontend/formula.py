@@ -171,7 +171,7 @@ def _map(value: Any, read: Callable[[Any], Any]) -> Any:
     return transform(value, read, is_sympy)
 
 
-def _inputs_of(value: Any) -> dict[str, Array]:
+def inputs_in(value: Any) -> dict[str, Array]:
     """Return the inputs in order of first use; one that vanished makes way for another of its name."""
     outputs = leaves(value)
     used = dict.fromkeys(inputs_of([output.node for output in outputs]))
@@ -192,7 +192,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
 
     # symbols and SymPy beside texts, such as derivatives of them, bring inputs of their own
     formula = _with_columns(_sympy_read(formula, registry := Inputs()), registry, shapes)
-    own = _inputs_of([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
+    own = inputs_in([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
     try:
         inputs = declare(shapes)
         differ = [name for name in inputs if name in own and inputs[name].node is not own[name].node]
@@ -296,7 +296,7 @@ def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
 
 def _read_symbols(formula: Any) -> Formula:
     value = _map(formula, asarray)
-    inputs = _inputs_of(value)
+    inputs = inputs_in(value)
     return Formula(value, inputs, _symbols_reader(inputs))
 
 
@@ -329,7 +329,7 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
 def _read_sympy(formula: Any) -> Formula:
     registry = Inputs()
     value = _map(_sympy_read(formula, registry), asarray)
-    inputs = _inputs_of(value)
+    inputs = inputs_in(value)
 
     def read(part: Any) -> Any:
         def one(leaf: Any) -> Any:
@@ -366,7 +366,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     if len(symbols) < len(leaves(given)):
         raise ArgumentError("two parts of the function's parameters get one name; expected other keys, or other names")
     value = _remembering(_map(users(function)(**given), asarray), symbols)
-    used = _inputs_of([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
+    used = inputs_in([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
     groups = {name: own for name, own in given.items() if is_structure(own)}
 
     def read(part: Any) -> Any:

@@ -448,11 +448,13 @@ class _Builder:
             return value.items
         if isinstance(value, Mapped) and name.startswith("funm"):
             return value
-        if isinstance(value, str) and name == "einsum":
+        if isinstance(value, str) and name in _WORDED:
             return value
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
 
 
+#: Functions that take a word by position: subscripts, the order of a norm.
+_WORDED = frozenset(("cond", "einsum", "norm"))
 #: Functions that take sizes, and the first of their arguments that is one.
 _SIZED = {"eye": 0, "zeros": 0, "ones": 0, "arange": 0, "tri": 0, "broadcast_to": 1}
 

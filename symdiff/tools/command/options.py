@@ -45,16 +45,7 @@ Facts: TypeAlias = Mapping[str, Sequence[str]]
 KINDS = ("auto", "gradient", "jacobian", "hessian", "jvp", "vjp", "hvp")
 _SEEDED = ("jvp", "vjp", "hvp")
 #: What may be declared of inputs, by the name of the option.
-DECLARED: dict[str, dict[str, Any]] = {
-    "symmetric": {"symmetric": True},
-    "skew": {"skew": True},
-    "diagonal": {"diagonal": True},
-    "lower": {"triangular": "lower"},
-    "upper": {"triangular": "upper"},
-    "positive_definite": {"positive_definite": True},
-    "orthogonal": {"orthogonal": True},
-    "positive": {"positive": True},
-}
+DECLARED = ("symmetric", "skew", "diagonal", "lower", "upper", "positive_definite", "orthogonal", "positive")
 
 
 def differentiate(
@@ -197,7 +188,7 @@ def declare(shapes: Mapping[str, GivenShape], facts: Facts, sizes: bool = True) 
             usual: GivenShape = () if fact == "positive" else ("n", "n")
             plain, known = split(found.get(name, usual))
             try:
-                found[name] = Declaration(plain, joined(known, assume(**DECLARED[fact])))
+                found[name] = Declaration(plain, joined(known, assume(**{fact: True})))
             except ArgumentError as error:
                 raise ArgumentError(f"{name!r} is {error}") from None
     return found

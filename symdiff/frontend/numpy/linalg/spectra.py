@@ -295,7 +295,12 @@ def mirrored(x: Node, what: str) -> tuple[Node, int]:
         raise UnsupportedError(f"{what} of a matrix of shape {show((m, n))}; expected fixed sizes")
     if not m or not n:
         raise ShapeError(f"{what} of a matrix of shape {show((m, n))}; expected one row and one column at least")
-    return matrix("eigvalsh", _wielandt(x)), min(m, n)
+    return mirrored_spectrum(x), min(m, n)
+
+
+def mirrored_spectrum(x: Node) -> Node:
+    """Return singular values, zeros and negative singular values of a matrix of any size, in rising order."""
+    return matrix("eigvalsh", _wielandt(to_real(x)))
 
 
 def svd(x: Node, full_matrices: bool = True, compute_uv: bool = True) -> Singular | Node:
