@@ -114,7 +114,7 @@ def _widen(function: Any) -> Any:
             f = list(f) if hasattr(f, "jacobian") else f  # a matrix, whose entries are formulas of their own
         with traced(function.__name__, f):
             read = read_formula(f, merge_shapes(shapes, named_shapes), options)
-            if not isinstance(read.value, Array) and function is not derivatives.jacobian:
+            if not isinstance(read.value, Array) and function not in (derivatives.jacobian, derivatives.vjp):
                 raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
             rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
             by = read.variables(wrt)

@@ -29,6 +29,7 @@ _LONGEST = 1_000
 _FACTOR = rf"(?:[0-9]+|{NAME_PATTERN}(?:\*\*[1-9])?)"
 _TERM = rf"{_FACTOR}(?:\*{_FACTOR})*+"
 _IS_SIZE = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*+").fullmatch
+_SPACED = re.compile(r"[ \t]*([*+-])[ \t]*")
 _SIGNED = re.compile(rf"([+-]?)({_TERM})").findall
 
 
@@ -213,8 +214,8 @@ def read_size(text: str) -> Dim | None:
     >>> read_size("2*n - 1"), read_size("m * n**2"), read_size("n!")
     (2*n - 1, m*n*n, None)
     """
-    compact = "".join(text.split())
-    if len(compact) > _LONGEST or not _IS_SIZE(compact):
+    compact = _SPACED.sub(r"\1", text.strip()) if len(text) <= _LONGEST else ""
+    if not _IS_SIZE(compact):
         return None
     total: Dim = 0
     for sign, term in _SIGNED(compact):
