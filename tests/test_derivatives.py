@@ -417,7 +417,8 @@ def test_vjp_of_several_formulas_adds_up_those_of_each(texts: list[str]) -> None
 
 def test_seeds_of_several_formulas_have_their_structure() -> None:
     x = sd.vector("x", 3)
-    for f, seed in (([x * x, x @ x], [x, 2.0]), ((x * x, x @ x), (x, 2.0)), ({"a": x @ x, "b": x * x}, {"b": x, "a": 2})):
+    formulas = [x * x, x @ x], (x * x, x @ x), {"a": x @ x, "b": x * x}
+    for f, seed in zip(formulas, ([x, 2.0], (x, 2.0), {"b": x, "a": 2}), strict=True):
         assert str(sd.vjp(f, x, seed)) in ("4 * x + 2 * x ** 2", "2 * x ** 2 + 4 * x")
     with pytest.raises(sd.ArgumentError, match="the seed must be a list of 2 arrays"):
         sd.vjp([x * x, x @ x], x, [x])

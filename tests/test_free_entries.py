@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import symdiff as sd
 
-KINDS = {
+KINDS: dict[str, tuple[Any, Any]] = {
     "lower": (lambda v, n: fill(v, n, "lower"), lambda n: n * (n + 1) // 2),
     "upper": (lambda v, n: fill(v, n, "upper"), lambda n: n * (n + 1) // 2),
     "symmetric": (lambda v, n: fill(v, n, "lower") + np.tril(fill(v, n, "lower"), -1).T, lambda n: n * (n + 1) // 2),
@@ -31,17 +31,18 @@ def fill(v: Any, n: int, which: str) -> Any:
 
 @given(st.sampled_from(sorted(KINDS)), st.integers(2, 4), st.booleans(), st.booleans())
 @settings(max_examples=40)
-def test_derivatives_by_free_entries_are_differences_in_them(
-    kind: str, n: int, letters: bool, sparse: bool
-) -> None:
+def test_derivatives_by_free_entries_are_differences_in_them(kind: str, n: int, letters: bool, sparse: bool) -> None:
     matrix_of, count_of = KINDS[kind]
     A = sd.matrix("A", *(("n", "n") if letters else (n, n)), **{kind: True})
-    c, x = sd.matrix("C", *A.shape), sd.vector("x", 2)
+    c, x = sd.symbol("C", A.shape), sd.vector("x", 2)
     f = sd.objective(
-        np.sum(np.sin(A) * c) + np.trace(A @ A @ c) * x[0] + x[1] ** 3, (A, x), free=True, sparse="csr" if sparse else None
+        np.sum(np.sin(A) * c) + np.trace(A @ A @ c) * x[0] + x[1] ** 3,
+        (A, x),
+        free=True,
+        sparse="csr" if sparse else None,
     )
     rng = np.random.default_rng(n)
-    v, C = rng.normal(size=count_of(n) + 2), rng.normal(size=(n, n))
+    v, C = np.asarray(rng.normal(size=count_of(n) + 2)), rng.normal(size=(n, n))
     A0, x0 = f.split(v, C)
     np.testing.assert_array_equal(A0, matrix_of(v[:-2], n))
     np.testing.assert_array_equal(f.join((A0, x0)), v)
@@ -59,7 +60,7 @@ def test_derivatives_by_free_entries_are_differences_in_them(
     np.testing.assert_allclose(slope, differences(plain), rtol=1e-6, atol=1e-7)
     curvature = curvature.toarray() if sparse else curvature
     np.testing.assert_allclose(curvature, differences(lambda v: f.jac(v, C)), rtol=1e-6, atol=1e-6)
-    p = rng.normal(size=len(v))
+    p = np.asarray(rng.normal(size=len(v)))
     np.testing.assert_allclose(f.hessp(v, p, C), curvature @ p, rtol=1e-10, atol=1e-10)
 
 

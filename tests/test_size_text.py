@@ -23,7 +23,7 @@ def test_a_size_means_what_python_computes(terms: list[str], data: Any) -> None:
     known = {"m": 5, "n": 7, "k_1": 2}
     size = read_size(text)
     assert size is not None
-    expected = eval(text, dict(known))  # of this file
+    expected = eval(text, dict(known))  # noqa: S307  # of this file
     assert (value(size, known) if isinstance(size, Size) and expected >= 0 else expected) == expected
     assert read_size(str(size)) == size
 
@@ -53,7 +53,7 @@ def test_products_of_sizes_are_shapes() -> None:
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 3)])
 def test_norms_by_word_are_numpys(order: str, shape: tuple[int, int]) -> None:
     a = np.random.default_rng(1).normal(size=shape)
-    own = eval(order.removeprefix("ord="), {"inf": np.inf})  # of this file
+    own = eval(order.removeprefix("ord="), {"inf": np.inf})  # noqa: S307  # of this file
     assert sd.compile(f"norm(A, {order})", A=shape)(a) == pytest.approx(np.linalg.norm(a, own), rel=1e-13)
     if own == "nuc":
         u, _, v = np.linalg.svd(a, full_matrices=False)

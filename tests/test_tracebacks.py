@@ -34,7 +34,7 @@ MISTAKES: list[Callable[[], Any]] = [
     lambda: list(sd.scalar("s")),
     lambda: x.sum(axis=3),
     lambda: np.linalg.det(x),
-    lambda: np.sin(x, out=x),
+    lambda: np.sin(x, out=x),  # type: ignore[call-overload]
     lambda: np.sum(x, axis=2),
     lambda: sd.softmax(x, axis=4),
     lambda: sd.scalar("not a name"),
@@ -45,7 +45,7 @@ MISTAKES: list[Callable[[], Any]] = [
     lambda: sd.check("x @ y", x=3, y=4),
     lambda: sd.steps("x @ y", "x", x=3, y=4),
     lambda: sd.custom(np.exp),
-    lambda: sd.scan(1, 2, 3),
+    lambda: sd.scan(1, 2, 3),  # type: ignore[arg-type]
     lambda: sd.stats.norm.logpdf("x", x, [1, 2]),
     lambda: sd.xp.reshape(x, (5,)),
     lambda: sd.complex_array("z", 3) @ np.ones(4),
@@ -57,9 +57,7 @@ def frames_of(error: BaseException) -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
-def test_a_mistake_shows_the_frames_of_the_caller_and_the_message(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_shows_the_frames_of_the_caller_and_the_message(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SYMDIFF_TRACEBACK", raising=False)
     with pytest.raises(sd.SymdiffError) as caught:
         MISTAKES[number]()

@@ -418,7 +418,7 @@ cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject 
     cdef PyObject *out = <PyObject *>None
     cdef Py_ssize_t given = sd_vectorcall_count(nargsf), i
     cdef bint ordinary = self.names is not None
-    cdef object result
+    cdef object result, target, mapping, value
     if ordinary and names == NULL:
         ordinary = given == self.inputs
     elif ordinary:
@@ -432,8 +432,22 @@ cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject 
             return result
     others = {<object>PyTuple_GET_ITEM(<object>names, i): <object>args[given + i]
               for i in range(PyTuple_GET_SIZE(<object>names) if names != NULL else 0)}
-    return self._call(tuple([<object>args[i] for i in range(given)]), others.pop("out", None),
-                      others.pop("inputs", None), others)
+    target, mapping = others.pop("out", None), others.pop("inputs", None)
+    if self.names is not None and type(mapping) is dict and given + len(mapping) + len(others) == self.inputs:
+        for i in range(self.inputs):
+            if i < given:
+                arguments[i] = args[i]
+                continue
+            value = mapping.get(self.names[i])
+            value = others.get(self.names[i]) if value is None else value
+            if value is None:
+                break
+            arguments[i] = <PyObject *>value  # which the dict holds
+        else:
+            result = self.quick(arguments, target)
+            if result is not NotImplemented:
+                return result
+    return self._call(tuple([<object>args[i] for i in range(given)]), target, mapping, others)
 
 
 cdef PyObject *enter(PyObject *itself, PyObject *const *args, size_t nargsf, PyObject *names) noexcept:

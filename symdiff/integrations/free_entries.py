@@ -1,7 +1,7 @@
 """Free entries of declared matrices: the numbers that a solver may move, and the matrices that they make.
 
-A triangular matrix of n rows has n (n + 1) / 2 of them, and so has a symmetric one, a skew one n (n - 1) / 2, a diagonal
-one n. Matrices are linear in them, so that derivatives by free entries are products with one constant matrix.
+A triangular matrix of n rows has n (n + 1) / 2 of them, and so has a symmetric one; a skew one has n (n - 1) / 2, a
+diagonal one n. Matrices are linear in them, so that derivatives by free entries are products with one constant matrix.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def free_positions(shape: Sequence[int], facts: Assumptions) -> npt.NDArray[Any]
         return np.arange(math.prod(shape))
     inside = found[0] * shape[-1] + found[1]
     stacks = np.arange(math.prod(shape[:-2]))[:, None] * (shape[-1] * shape[-2])
-    return (stacks + inside).ravel()
+    return np.ravel(stacks + inside)
 
 
 @lru_cache(64)

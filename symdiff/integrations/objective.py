@@ -303,7 +303,8 @@ class Objective:
 
     def _in_format(self, derivative: Any) -> Any:
         """Return a derivative as the sparse array that was asked for, if one was."""
-        return derivative if self._sparse is None or self._variables.facts is None else derivative.asformat(self._sparse)
+        as_made = self._sparse is None or self._variables.facts is None
+        return derivative if as_made else derivative.asformat(self._sparse)
 
     def _shaped(self, value: Any) -> Any:
         return float(value.item()) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)

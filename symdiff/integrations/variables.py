@@ -123,10 +123,9 @@ class Variables:
             if isinstance(size, int) and size != len(vector):
                 raise ShapeError(f"x has {len(vector)} elements; expected {size}, those of {self.names[0]}")
             return [vector]
-        shapes = self.shapes
         if not self._is_fixed:
             known = self._with_last(len(vector), known)
-            shapes = tuple(tuple(self._number(size, known) for size in shape) for shape in shapes)
+        shapes = tuple(tuple(self._number(size, known) for size in shape) for shape in self.shapes)
         lengths = [count(shape, facts) for shape, facts in zip(shapes, self._known, strict=True)]
         if sum(lengths) != len(vector):
             told = ", ".join(f"{name} {show(shape)}" for name, shape in zip(self.names, shapes, strict=True))

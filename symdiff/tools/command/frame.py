@@ -47,6 +47,7 @@ __all__ = [
     "rewrites_of",
     "shape_option",
     "value_option",
+    "value_or_flag_option",
     "wrt_option",
 ]
 
@@ -178,6 +179,16 @@ data_option = click.option(
 )
 value_option = click.option(
     "--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."
+)
+#: The same where ``--value`` alone asks for the value of the formula.
+value_or_flag_option = click.option(
+    "--value",
+    "values",
+    multiple=True,
+    is_flag=False,
+    flag_value="",
+    metavar="[a=3.5]",
+    help="A number, or lists of them: v=[1,2]; alone, behind the formula: the formula's value beside its derivative.",
 )
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 json_option = click.option("--json", "as_data", is_flag=True, help="Print one JSON object, and nothing else.")

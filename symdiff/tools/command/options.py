@@ -28,6 +28,7 @@ __all__ = [
     "KINDS",
     "Facts",
     "batched",
+    "column_of",
     "declare",
     "differentiate",
     "read_data",
@@ -121,6 +122,20 @@ def differentiate(
     else:
         found = derivatives.hvp(f, group, directions)
     return kind, dict(zip(wrt, found, strict=True))
+
+
+def column_of(kind: str, wrt: str) -> str:
+    """Return the name of a derivative by one variable, or of a Hessian by two.
+
+    Examples
+    --------
+    >>> column_of("gradient", "F"), column_of("hessian", "x"), column_of("hessian", "x, y")
+    ('d/dF', 'd2/dx dx', 'd2/dx dy')
+    """
+    if kind == "hessian":
+        first, _, second = wrt.partition(", ")
+        return f"d2/d{first} d{second or first}"
+    return f"d/d{wrt}" if kind in ("gradient", "jacobian") else wrt
 
 
 def split_pair(option: str, given: str, example: str) -> tuple[str, str]:
