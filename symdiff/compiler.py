@@ -49,6 +49,7 @@ from .runtime.about.formulas import applied, cause_in, shown
 from .runtime.about.origin import Origin
 from .runtime.calls.arguments import Parameter, parameters_of
 from .runtime.calls.positions import ranges_of
+from .runtime.calls.result_memory import refuse_beyond_memory
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
 from .runtime.groups import group_inputs
 from .runtime.kept.encoding import Graph
@@ -226,6 +227,8 @@ def compile(
         options = Options(batched, *given_options, group_inputs(read, order, arguments), *checks)
         structure = template_of(read.value)
         formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
+        if formats is None:
+            refuse_beyond_memory(names(structure), [output.node.shape for output in outputs])
         return Problem(arguments, outputs, structure, options, backend, formats)
 
     is_sparse = sparse is not None or triangle is not None

@@ -26,7 +26,7 @@ from ...graph.sizes import Dim, Shape, check_elements, named
 from ...ground.advice import REFUSED, TEXT, advice, close_to
 from ...ground.budget import spend
 from ...ground.guard import refuse
-from ...ground.limits import Limits
+from ...ground.limits import LIMITS, Limits
 from ..array import Array, asarray
 from ..numpy.shaping import size_of
 from ..symbols import array as make_input
@@ -35,7 +35,7 @@ from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
 from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
-from .vocabulary import TextFunction
+from .vocabulary import DERIVATIVES, TextFunction
 
 #: Said of a function that is no other one misspelt.
 _OWN = "; docs/functions.md lists them, and a definition of your own, h = x * y, takes no arguments"
@@ -159,7 +159,7 @@ class _Builder:
             try:
                 spend(1 + len(term.children))
                 value = meaning[term.kind](term)
-                if isinstance(value, Array) and value.shape not in self.sound:
+                if isinstance(value, Array) and value.shape not in self.sound and not self.may_be_sparse(term):
                     check_elements(value.shape, self.limits)
                     self.sound.add(value.shape)
             except Exception as error:
@@ -173,6 +173,10 @@ class _Builder:
         except Exception as error:
             raise self.located(error, self.terms[last]) from error
         return Parsed(result, self.inputs, self.names, self.mentioned, self.measured)
+
+    def may_be_sparse(self, term: SyntaxNode) -> bool:
+        """Tell whether a term is a derivative, most of which may be 0, in text that has no limits of its own."""
+        return term.kind == "call" and term.value[0] in DERIVATIVES and self.limits.elements >= LIMITS.elements
 
     def located(self, error: Exception, term: SyntaxNode) -> Exception:
         """Return ``error`` as symdiff's own, with the sub-formula and a caret."""

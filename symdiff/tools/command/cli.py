@@ -242,7 +242,8 @@ def evaluate(
         origin = sources.get(name, "--value")
         say(console, f"{name}: {described(one)}, {samples_of(one, samples[name])} from {origin}", "dim")
     for label, result in results.items():
-        summarise(console, f"{kind} {label}" if asked.wrt and label != "value" else label, result, computed[label], out is None)
+        title = f"{kind} {label}" if asked.wrt and label != "value" else label
+        summarise(console, title, result, computed[label], out is None)
     say(console, ran(served, kernel, seconds), "dim")
     if out is not None:
         say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")
