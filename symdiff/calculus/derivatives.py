@@ -17,8 +17,8 @@ from ..graph.dump import brief, listing
 from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
 from ..ground.budget import current, uncounted
-from ..ground.limits import BUDGETS
 from ..ground.gc_pause import paused
+from ..ground.limits import BUDGETS
 from ..ground.tracing import record
 from ..simplify import by_inverses, simplify
 from .cost import cost

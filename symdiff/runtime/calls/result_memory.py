@@ -57,8 +57,8 @@ def refuse_beyond_memory(names: Sequence[str], shapes: Sequence[Shape]) -> None:
         if needed > max(there // 2, MOST):
             raise LimitError(
                 f"{name} of shape {show(shape)} needs {needed / 1e9:.0f} GB in each call, over half of this machine's "
-                f"{there / 1e9:.0f}; where most of a Jacobian or Hessian is 0, pass sparse='csr' to compute and store the "
-                "others alone"
+                f"{there / 1e9:.0f}; where most of a Jacobian or Hessian is 0, pass sparse='csr' to compute and store "
+                "the others alone"
             )
 
 
