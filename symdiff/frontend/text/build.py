@@ -33,12 +33,13 @@ from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
+from .own_functions import OTHERWISE, expanded
 from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import DERIVATIVES, TextFunction
 
 #: Said of a function that is no other one misspelt.
-_OWN = "; docs/functions.md lists them, and a definition of your own, h = x * y, takes no arguments"
+_OWN = "; docs/functions.md lists them, and a line above may define your own, f(x) = x * exp(-x)"
 #: Names with a value of their own. An input of the same name goes before them.
 CONSTANTS: Mapping[str, float] = MappingProxyType(
     {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
@@ -109,7 +110,8 @@ def build_arrays(
     SymdiffError
         What an operation refuses, with the sub-formula and a caret.
     """
-    return _Builder(tree, inputs, undeclared, functions, limits).build()
+    taken = {"an input": inputs, "a function": functions, "a constant": CONSTANTS}
+    return _Builder(tree, expanded(tree, taken, limits), inputs, undeclared, functions, limits).build()
 
 
 class _Builder:
@@ -118,20 +120,21 @@ class _Builder:
     def __init__(
         self,
         tree: Tree,
+        terms: list[SyntaxNode],
         inputs: dict[str, Array],
         undeclared: str,
         functions: Mapping[str, TextFunction],
         limits: Limits,
     ) -> None:
         self.text = tree.text
-        self.terms = tree.terms
+        self.terms = terms
         self.inputs, self.undeclared = inputs, undeclared
         self.shapeless: list[str] = []
         self.functions, self.limits = functions, limits
         self.names: dict[str, Array] = {}
         self.mentioned, self.measured = set[str](), set[str]()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
-        for name in _sizes_in(tree.terms) - inputs.keys() - CONSTANTS.keys():
+        for name in _sizes_in(terms) - inputs.keys() - CONSTANTS.keys():
             self.sizes.setdefault(name, named(name))  # a letter that no input has (any more)
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
@@ -198,9 +201,9 @@ class _Builder:
 
     def of_name(self, term: SyntaxNode) -> Array | float:
         name = term.value
-        for start, end, own in self.letters.get(name, ()):
+        for start, end, stand_in in self.letters.get(name.partition(OTHERWISE)[0], ()):
             if start <= term.start < end:
-                return Array(own)
+                return Array(stand_in(name))
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
@@ -232,7 +235,7 @@ class _Builder:
         given = self.inputs.get(term.value)
         if given is None or given.node.dtype is not INT:
             return Axis(term.value)
-        arrows = self.arrows.get(term.value, [])
+        arrows = self.arrows.get(term.value.partition(OTHERWISE)[0], [])
         behind = bisect_right(arrows, (term.start, len(self.text)))
         if behind and term.start < arrows[behind - 1][1]:
             return Axis(term.value)
