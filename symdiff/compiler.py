@@ -91,6 +91,7 @@ OPTIONS = (
     "sparse",
     "triangle",
     "shapes",
+    "functions",
     "budget",
     "verbose",
 )
@@ -119,6 +120,7 @@ def compile(
     sparse: FormatName | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -181,6 +183,9 @@ def compile(
         Keep one triangle of sparse Hessians.
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
+    functions : mapping of str to callable, optional
+        What text may call besides the functions of the language, by name: functions of symbols and numbers, those of
+        :func:`symdiff.custom` and :func:`symdiff.external` among them.
     budget : {None, "default", "strict"} or Budget, optional
         How much work the formula may take: "strict" for text from strangers, see
         :class:`symdiff.Budget`. By default text has "default" and anything else no bound.
@@ -215,7 +220,7 @@ def compile(
     checks = (nonfinite, validate, reproducible)
 
     def read() -> Problem:
-        read = read_formula(formula, given, OPTIONS)
+        read = read_formula(formula, given, OPTIONS, functions)
         order = listed_symbols(inputs)
         arguments = order_inputs(read, order)
         batched = None if batch is None else frozenset(order_names(read, batch))
@@ -235,7 +240,7 @@ def compile(
     with traced("compile", formula), reported(verbose, STAGES), surveyed():
         begin("read")
         start, before, known = time.perf_counter(), balance(), (reduce, batch_axis, accuracy, backend)
-        record = None if is_sparse else find_text(formula, given, inputs, batch, known)
+        record = None if is_sparse or functions else find_text(formula, given, inputs, batch, known)
         if record is None:
             return build_kernel(read())
         kept = kept_in(record)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node, extent
+from ..graph import BOOL, REAL, Node, extent, inputs_of
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
@@ -26,7 +26,7 @@ from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
 from .numpy.signatures import bind_options
-from .provenance import Facts, Provenance, of_inputs, of_spans
+from .provenance import Facts, Provenance, named_inputs, of_inputs, of_spans
 
 if TYPE_CHECKING:
     from sympy import Basic
@@ -154,9 +154,7 @@ class Array(Operand):
         >>> (x @ A @ x).inputs
         (x, A)
         """
-        from .formula import inputs_in
-
-        return tuple(inputs_in(self).values())
+        return tuple(map(Array, named_inputs(inputs_of([self.node]), self.provenance).values()))
 
     @guarded
     def substitute(self, values: Mapping[Any, Any] | None = None, /, **named: Any) -> Array:

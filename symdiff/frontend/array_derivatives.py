@@ -149,7 +149,7 @@ def vjp(
     >>> vjp(x * x, x, [2, 3]).shape
     (2,)
     >>> vjp([x * x, x @ x], x, [x, 3])
-    2 * x * x + 6 * x
+    6 * x + 2 * x ** 2
     """
     if is_structure(f):
         outputs = [_formula(one) for one in leaves(f)]

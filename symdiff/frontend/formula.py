@@ -22,7 +22,7 @@ from .array import Array, asarray
 from .functions.closing import refuse_strays
 from .numpy.operands import as_node
 from .outputs import is_structure, leaves, transform
-from .provenance import join, of_inputs
+from .provenance import join, named_inputs, of_inputs
 from .shapes import another, check_names, listed, own_shapes, two_of, unknown_name
 from .symbols import check_name, symbols_of
 from .sympy import Inputs, from_sympy, holds_sympy, is_sympy, listed_symbols, symbols_in
@@ -119,7 +119,12 @@ def _is_sympy(value: object) -> bool:
     return is_sympy(value) or holds_sympy(value)
 
 
-def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options: Sequence[str] = ()) -> Formula:
+def read_formula(
+    formula: Any,
+    shapes: Mapping[str, Any] | None = None,
+    options: Sequence[str] = (),
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> Formula:
     """Read text, SymPy, symbols, or a Python function over symbols.
 
     Parameters
@@ -131,6 +136,8 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
         scalars for inputs.
     options : sequence of str, optional
         Keywords besides names of inputs, for messages.
+    functions : mapping of str to callable, optional
+        What text may call besides the functions of the language.
 
     Returns
     -------
@@ -149,17 +156,19 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
     text from left to right, in symbols operand by operand, in SymPy in the order in which it keeps its
     terms (``expr.args``; it sorts them, alike in every process).
     """
-    read = _read(formula, dict(shapes or {}), options)
+    read = _read(formula, dict(shapes or {}), options, functions)
     check_names({name: one for name, one in read.inputs.items() if name not in read.unused})
     return read
 
 
-def _read(formula: Any, given: dict[str, Any], options: Sequence[str]) -> Formula:
+def _read(
+    formula: Any, given: dict[str, Any], options: Sequence[str], functions: Mapping[str, Callable[..., Any]] | None
+) -> Formula:
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
         return _trace(formula, given, options)
     parts = [formula] if _is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
-        return _read_text(formula, given, options)
+        return _read_text(formula, given, options, functions)
     kind = "SymPy expressions" if any(map(_is_sympy, parts)) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
     if given:
@@ -174,21 +183,19 @@ def _map(value: Any, read: Callable[[Any], Any]) -> Any:
 def inputs_in(value: Any) -> dict[str, Array]:
     """Return the inputs in order of first use; one that vanished makes way for another of its name."""
     outputs = leaves(value)
-    used = dict.fromkeys(inputs_of([output.node for output in outputs]))
-    refuse_strays(list(used))
-    known = join(output.provenance for output in outputs).facts.inputs
-    found: dict[str, Node] = {}
-    for node in dict.fromkeys([*known, *used]):
-        other = found.setdefault(str(node.name), node)
-        if other is not node and node in used:
-            if other in used:
-                raise ArgumentError(two_of(other, node))
-            found[str(node.name)] = node
+    used = inputs_of([output.node for output in outputs])
+    refuse_strays(used)
+    found = named_inputs(used, join(output.provenance for output in outputs))
     return {name: Array(node) for name, node in found.items()}
 
 
-def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
+def _read_text(
+    formula: Any, shapes: dict[str, Any], options: Sequence[str], functions: Mapping[str, Callable[..., Any]] | None
+) -> Formula:
+    from .text.given_functions import with_functions
     from .text.parse import declare, parse_within
+
+    vocabulary = with_functions(functions)
 
     # symbols and SymPy beside texts, such as derivatives of them, bring inputs of their own
     formula = _with_columns(_sympy_read(formula, registry := Inputs()), registry, shapes)
@@ -206,7 +213,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
     measured, defined = set[str](), dict[str, Array]()
 
     def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
-        parsed = parse_within(text, known, undeclared=undeclared)
+        parsed = parse_within(text, known, undeclared=undeclared, functions=vocabulary)
         unused.difference_update(parsed.mentioned)
         measured.update(parsed.measured)
         return parsed

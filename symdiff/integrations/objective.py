@@ -396,6 +396,7 @@ def objective(
     sparse: Literal["csr", "csc", "coo"] | None = None,
     free: bool = False,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Objective:
@@ -426,7 +427,7 @@ def objective(
     free : bool
         Of variables that are declared symmetric, skew, diagonal or triangular, move the free entries alone: ``x`` holds
         those on and below the diagonal (above it of an upper triangular matrix), and derivatives are by these.
-    backend, threads, shapes, budget, **named_shapes
+    backend, threads, shapes, functions, budget, **named_shapes
         As of :func:`symdiff.compile`.
 
     Returns
@@ -453,7 +454,7 @@ def objective(
         raise ArgumentError(f"sparse={sparse!r}; expected None, 'csr', 'csc' or 'coo'")
     if not isinstance(free, bool):
         raise ArgumentError(f"free={free!r:.60}; expected True or False")
-    read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
+    read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS, functions)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
     variables = read.variables(symbols_in(wrt) or wrt)
@@ -477,7 +478,10 @@ def objective(
 
 
 _BEHIND = " (SciPy's solvers take those behind x in args=)"
-_OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "free", "shapes", "budget")
+_OPTIONS = (
+    *("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "free"),
+    *("shapes", "functions", "budget"),
+)
 
 
 def _comparable(option: Any) -> Any:

@@ -33,8 +33,8 @@ from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
-from .own_functions import OTHERWISE, expanded
 from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
+from .text_functions import OTHERWISE, expanded
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import DERIVATIVES, TextFunction
 
