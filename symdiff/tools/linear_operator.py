@@ -143,8 +143,8 @@ def linear_operator(
     >>> J.shape, J @ np.ones(4), J.T @ np.ones(3)
     ((3, 4), array([1., 3., 5.]), array([1., 2., 4., 2.]))
     """
-    options = ("inputs", "hessian", "backend", "threads", "shapes", "functions", "budget")
-    read = read_formula(formula, merge_shapes(shapes, named_shapes), options, functions)
+    keywords = ("inputs", "hessian", "backend", "threads", "shapes", "functions", "budget")
+    read = read_formula(formula, merge_shapes(shapes, named_shapes), keywords, functions)
     if not isinstance(read.value, Array):
         raise ArgumentError("linear_operator of several formulas; expected one")
     by = read.variables(wrt)
