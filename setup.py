@@ -76,6 +76,7 @@ kernels = [
         "programs.bytecode.registers": [],
         "programs.bytecode.words": [],
         "arrays.entries": [],
+        "system.boundary": [],
         "system.scopes": [],
         "system.sizes": [],
         "system.unique": ["system"],

@@ -109,9 +109,11 @@ if _other is not None:
 @_budgeted
 def parse(
     text: str,
+    /,
     shapes: dict[str, Any] | None = None,
     *,
     dialect: Literal["matrixcalculus"] | None = None,
+    functions: dict[str, Any] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Any:
@@ -124,6 +126,8 @@ def parse(
     shapes : dict of str to shape, optional
     dialect : {None, "matrixcalculus"}
         "matrixcalculus" is the language of matrixcalculus.org, ``x'*A*x``; letters are declared as there.
+    functions : dict of str to callable, optional
+        What text may call besides the functions of the language.
     budget : {None, "default", "strict"} or Budget, optional
         How much work the formula may take: "strict" for text from strangers. See :class:`Budget`.
     **named_shapes
@@ -159,7 +163,8 @@ def parse(
         return DIALECTS[dialect](text, _merge_shapes(shapes, named_shapes)).result
     if not isinstance(text, str):
         raise ParseError(f"a formula came as {type(text).__name__}; expected text (str)")
-    read = _read_formula(text, _merge_shapes(shapes, named_shapes), ("shapes", "dialect", "budget"))
+    options = ("shapes", "dialect", "functions", "budget")
+    read = _read_formula(text, _merge_shapes(shapes, named_shapes), options, functions)
     read.refuse_unused()
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 

@@ -31,6 +31,7 @@ from .frontend.formula import merge_shapes, order_inputs, order_names, read_form
 from .frontend.numpy.operands import find_spans
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
+from .frontend.sympy import listed_symbols
 from .graph import INT, Node, flatten, postorder, survey, surveyed, unflatten
 from .graph.dump import listing
 from .graph.kinds import TAKEN, WRAPPER
@@ -48,6 +49,7 @@ from .runtime.about.formulas import applied, cause_in, shown
 from .runtime.about.origin import Origin
 from .runtime.calls.arguments import Parameter, parameters_of
 from .runtime.calls.positions import ranges_of
+from .runtime.calls.result_memory import refuse_beyond_memory
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
 from .runtime.groups import group_inputs
 from .runtime.kept.encoding import Graph
@@ -89,6 +91,7 @@ OPTIONS = (
     "sparse",
     "triangle",
     "shapes",
+    "functions",
     "budget",
     "verbose",
 )
@@ -101,6 +104,7 @@ STAGES = 5
 @budgeted
 def compile(
     formula: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -116,6 +120,7 @@ def compile(
     sparse: FormatName | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -178,6 +183,9 @@ def compile(
         Keep one triangle of sparse Hessians.
     shapes : mapping of str to shape, optional
         Shapes of the inputs of text or of a callable, for names that are also options here.
+    functions : mapping of str to callable, optional
+        What text may call besides the functions of the language, by name: functions of symbols and numbers, those of
+        :func:`symdiff.custom` and :func:`symdiff.external` among them.
     budget : {None, "default", "strict"} or Budget, optional
         How much work the formula may take: "strict" for text from strangers, see
         :class:`symdiff.Budget`. By default text has "default" and anything else no bound.
@@ -212,24 +220,27 @@ def compile(
     checks = (nonfinite, validate, reproducible)
 
     def read() -> Problem:
-        read = read_formula(formula, given, OPTIONS)
-        arguments = order_inputs(read, inputs)
+        read = read_formula(formula, given, OPTIONS, functions)
+        order = listed_symbols(inputs)
+        arguments = order_inputs(read, order)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
         outputs = leaves(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
         check_told(arguments, [output.node for output in outputs])
-        options = Options(batched, *given_options, group_inputs(read, inputs, arguments), *checks)
+        options = Options(batched, *given_options, group_inputs(read, order, arguments), *checks)
         structure = template_of(read.value)
         formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
+        if formats is None:
+            refuse_beyond_memory(names(structure), [output.node.shape for output in outputs])
         return Problem(arguments, outputs, structure, options, backend, formats)
 
     is_sparse = sparse is not None or triangle is not None
     with traced("compile", formula), reported(verbose, STAGES), surveyed():
         begin("read")
         start, before, known = time.perf_counter(), balance(), (reduce, batch_axis, accuracy, backend)
-        record = None if is_sparse else find_text(formula, given, inputs, batch, known)
+        record = None if is_sparse or functions else find_text(formula, given, inputs, batch, known)
         if record is None:
             return build_kernel(read())
         kept = kept_in(record)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ import numpy as np
 import pytest
 from effort import FROM_SOURCES, stale
 from hypothesis import HealthCheck, settings
+
+# Whoever reads what failed is a developer.
+os.environ.setdefault("SYMDIFF_TRACEBACK", "full")
 
 # The same examples in every run, so that a run says something of the change it follows and not
 # of its luck. New examples: --hypothesis-profile=explore, with --hypothesis-seed for others yet.

@@ -51,8 +51,8 @@ def test_eval_from_npz_with_several_results(run: Run, numbers: np.random.Generat
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     slopes = np.eye(2) - p[:, None, :]
     with np.load("j.npz") as found:
-        np.testing.assert_allclose(found["X"], np.einsum("nki,nj->nkij", slopes, y), rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(found["y"], np.einsum("nki,nij->nkj", slopes, X), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found["d/dX"], np.einsum("nki,nj->nkij", slopes, y), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found["d/dy"], np.einsum("nki,nij->nkj", slopes, X), rtol=1e-10, atol=1e-12)
 
 
 def test_eval_from_csv_with_values_and_reduce(run: Run) -> None:  # noqa: F811
@@ -60,7 +60,7 @@ def test_eval_from_csv_with_values_and_reduce(run: Run) -> None:  # noqa: F811
     given = ["--wrt", "w", "--data", "x=t.csv:a,b", "--batch", "x", "--value", "w=[1, 2]"]
     assert "[[10. 20.]\n [66. 88.]]" in run("eval", "sum(w * x)**2", *given).stdout
     run("eval", "sum(w * x)**2 * s", *given, "--value", "s=0.5", "--reduce", "sum", "--out", "r.csv")
-    assert Path("r.csv").read_text() == "w\n38\n54\n"
+    assert Path("r.csv").read_text() == "d/dw\n38\n54\n"
 
 
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy", "auto"])
@@ -125,8 +125,8 @@ def test_eval_of_an_empty_batch_and_of_numbers_that_are_not_finite(run: Run) -> 
         (["sum(x)", "--data", "x=x.npy", "--batch", "z"], "--batch z, which is no input; expected some of x"),
         (["sum(x) * a", "--data", "x=x.npy", "--value", "a=1", "--batch", "a"], "which is a single number"),
         (["sum(x) + sum(y)", "--data", "x=x.npy", "--data", "y=y.npy", "--batch", "auto"], "x has 5, y has 2"),
-        (["sum(x) * q", "--data", "x=x.npy"], "'q' is not known here"),
-        (["p * q", "--value", "p=1"], "'q' is not known here"),
+        (["sum(x) * q", "--data", "x=x.npy"], "no numbers for 'q'"),
+        (["p * q", "--value", "p=1"], "no numbers for 'q'"),
         (["p * q"], "no numbers for 'p'"),
         (["p", "--value", "p=one"], "expected a number, 3.5, or lists"),
         (["p", "--value", "p=[[1],[1,2]]"], "expected a number, 3.5, or lists"),
@@ -193,3 +193,28 @@ def test_rows_of_a_table_by_name_are_streamed(run: Run) -> None:  # noqa: F811
     Path("t.csv").write_text(TABLE, encoding="utf-8")
     run("eval", "S*K", "--data", "t.csv", "--batch", "auto", "--rows-at-once", "1", "--out", "r.npy")
     assert np.load("r.npy").tolist() == [2.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--wrt", "s", "--wrt", "r", "--value"], ["value", "d/ds", "d/dr"]),
+        (["--value", "--wrt", "s"], ["value", "d/ds"]),
+        (["--wrt", "s"], ["d/ds"]),
+        (["--wrt", "s", "--value", "--kind", "hessian"], ["value", "d2/ds ds"]),
+        (["--wrt", "s", "--wrt", "r", "--kind", "hessian"], ["d2/ds ds", "d2/ds dr", "d2/dr ds", "d2/dr dr"]),
+        (["--value"], ["value"]),
+        ([], ["value"]),
+    ],
+)
+def test_eval_gives_value_and_derivatives_in_one_run(run: Run, options: list[str], names: list[str]) -> None:  # noqa: F811
+    s, r, t = np.array([1.0, 2.0]), np.array([0.1, 0.2]), 3.0
+    np.savetxt("t.csv", np.column_stack([s, r]), delimiter=",", header="s,r", comments="")
+    given = ["--data", "t.csv", "--batch", "auto", "--value", "t=3", "--out", "g.csv"]
+    run("eval", "s * exp(-r * t)", *options, *given)
+    head, *rows = Path("g.csv").read_text().splitlines()
+    assert head.split(",") == names
+    known = {"value": s * np.exp(-r * t), "d/ds": np.exp(-r * t), "d/dr": -t * s * np.exp(-r * t), "d2/ds ds": 0 * s}
+    for name, column in zip(names, np.array([[float(x) for x in row.split(",")] for row in rows]).T, strict=True):
+        if name in known:
+            np.testing.assert_allclose(column, known[name], rtol=1e-14, atol=1e-15)

@@ -301,11 +301,11 @@ def test_declarations_join_and_contradict() -> None:
     with pytest.raises(sd.ArgumentError, match="declared skew and symmetric: only zeros are both"):
         sd.skew(sd.symmetric("n"))
     with pytest.raises(sd.ArgumentError, match="such a matrix is diagonal"):
-        sd.matrix("L", 2, 2, triangular="lower", symmetric=True)
+        sd.matrix("L", 2, 2, lower=True, symmetric=True)
     with pytest.raises(sd.ShapeError, match=r"'S' has shape \(n, m\) and is declared symmetric; expected a square"):
         sd.matrix("S", "n", "m", symmetric=True)
-    with pytest.raises(sd.ArgumentError, match="triangular='both'; expected 'lower' or 'upper'"):
-        sd.matrix("S", 2, 2, triangular="both")
+    with pytest.raises(sd.ArgumentError, match="lower='both'; expected True or False"):
+        sd.matrix("S", 2, 2, lower="both")
     with pytest.raises(sd.ArgumentError, match="symmetric=1; expected True or False"):
         sd.matrix("S", 2, 2, symmetric=1)
     with pytest.raises(sd.ArgumentError, match="convention='entry'; expected 'projected' or 'entries'"):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from calculus import check_calculus
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff import Array, DisconnectedInputError, ShapeError
@@ -381,3 +383,46 @@ def test_deltas_that_say_the_same_end(pairs: tuple[tuple[int, int], ...]) -> Non
     for i in range(3):
         want[(i,) * rank] = v[i]
     np.testing.assert_array_equal(got, want)
+
+
+#: Formulas of a vector x, a matrix A and a number c, and their shapes.
+SEVERAL: dict[str, tuple[int, ...]] = {
+    "x * x": (3,),
+    "x @ x": (),
+    "A @ x": (2,),
+    "sin(x)[0] * A": (2, 3),
+    "outer(x, x)": (3, 3),
+    "c * 2": (),
+}
+
+
+@given(st.lists(st.sampled_from(sorted(SEVERAL)), max_size=4))
+@settings(max_examples=25)
+def test_vjp_of_several_formulas_adds_up_those_of_each(texts: list[str]) -> None:
+    texts = ["x * x", *texts]
+    shapes: dict[str, Any] = {"x": 3, "A": (2, 3), "c": ()}
+    seeds: dict[str, Any] = {f"s{k}": SEVERAL[text] for k, text in enumerate(texts)}
+    used = {**{name: own for name, own in shapes.items() if any(name in text for text in texts)}, **seeds}
+    together = sd.vjp(texts, "x", list(seeds), shapes=used)
+    rng = np.random.default_rng(len(texts))
+    point = {name: rng.normal(size=3 if own == 3 else own) for name, own in used.items()}
+    apart = np.zeros(3)
+    for (seed, own), text in zip(seeds.items(), texts, strict=True):
+        known = {name: shapes[name] for name in shapes if name in text or name == "x"}
+        part = sd.vjp(text + " + 0 * x[0]", "x", "s", shapes={**known, "s": own})
+        apart += sd.compile(part)(*[point[seed if str(one) == "s" else str(one)] for one in part.inputs])
+    found = sd.compile(together)(*[point[str(one)] for one in together.inputs])
+    np.testing.assert_allclose(found, apart, rtol=1e-12, atol=1e-12)
+
+
+def test_seeds_of_several_formulas_have_their_structure() -> None:
+    x = sd.vector("x", 3)
+    formulas = [x * x, x @ x], (x * x, x @ x), {"a": x @ x, "b": x * x}
+    for f, seed in zip(formulas, ([x, 2.0], (x, 2.0), {"b": x, "a": 2}), strict=True):
+        assert str(sd.vjp(f, x, seed)) in ("4 * x + 2 * x ** 2", "2 * x ** 2 + 4 * x")
+    with pytest.raises(sd.ArgumentError, match="the seed must be a list of 2 arrays"):
+        sd.vjp([x * x, x @ x], x, [x])
+    with pytest.raises(sd.ShapeError, match=r"the seed has shape \(\); expected \(3,\), the shape of its formula"):
+        sd.vjp([x * x, x @ x], x, [2.0, x])
+    with pytest.raises(sd.DisconnectedInputError, match="does not depend on 'q'"):
+        sd.vjp([x * x, x @ x], sd.scalar("q"), [x, 1.0])

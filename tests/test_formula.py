@@ -82,8 +82,7 @@ def test_a_name_is_the_same_input_in_several_texts() -> None:
 @pytest.mark.parametrize(
     ("formula", "error", "words"),
     [
-        (["x", sd.scalar("y")], ParseError, "'x' is not known here"),
-        (["x", sympy.Symbol("x")], ArgumentError, "text and SymPy"),
+        (["rate", sd.scalar("rates")], ParseError, "'rate' is not known here"),
         (["h = x * 2\nh", "h + 1"], ArgumentError, "'h' is defined in one text and an input of another"),
         (["h + 1", "h = x * 2\nh"], ParseError, "'h' is an input"),
         ([], ArgumentError, "no outputs"),
@@ -113,12 +112,85 @@ def test_texts_stand_beside_symbols() -> None:
     x = sd.vector("x", 3)
     assert sd.compile({"f": "x @ y", "g": x * 2}, y=3).signature == "(y: (3,), x: (3,)) -> {f: (), g: (3,)}"
     assert inputs(sd.compile([x * 2, "x @ x"], [x])) == "x"
-    with pytest.raises(ParseError, match="'y' is not known here"):
+    with pytest.raises(ShapeError, match="No shape came for y, a number therefore; give shapes, as in y=3"):
         sd.compile(["x @ y", x * 2])
     with pytest.raises(ArgumentError, match="symbols carry their own shapes"):
-        sd.compile(["x @ x", x * 2], x=3)
-    with pytest.raises(ArgumentError, match="text and SymPy in one"):
-        sd.compile(["x * x", sympy.Symbol("x")])
+        sd.compile(["x @ x", x * 2], x=4)
+
+
+@given(
+    given=st.dictionaries(st.sampled_from("abc"), st.sampled_from([(), 2, (2, 2), "n"]), min_size=1),
+    order=st.randoms(use_true_random=False),
+)
+@settings(max_examples=20)
+def test_shapes_that_agree_are_taken_beside_symbols(given: dict[str, Any], order: Any) -> None:
+    text = " + ".join(f"sum({name}**2)" for name in given)
+    wrt = order.choice(sorted(given))
+    names = order.sample(sorted(given), len(given))
+    again: dict[str, Any] = {name: given[name] for name in names}
+    k = sd.compile({"v": text, "g": sd.gradient(text, wrt, **given)}, **again)
+    assert inputs(k) == " ".join(names)
+    numbers = [3.0 * np.ones({"n": 2}.get(given[n], given[n])) for n in names]
+    found = k(*numbers)
+    assert found["v"] == sum((one**2).sum() for one in numbers)
+    np.testing.assert_array_equal(found["g"], 6.0 * np.ones_like(numbers[names.index(wrt)]))
+
+
+def test_sympy_stands_beside_texts() -> None:
+    shapes: dict[str, Any] = {"x": 3, "A": (3, 3), "b": ()}
+    k = sd.compile([sd.parse("sum(A @ x) * b", **shapes), "x @ A @ x * b"], **shapes)
+    assert k.signature == "(x: (3,), A: (3, 3), b: ()) -> [(), ()]"
+    A = np.arange(9.0).reshape(3, 3)
+    assert k([1.0, 2.0, 3.0], A, 2.0) == [2 * (A @ [1, 2, 3]).sum(), 2 * (np.array([1, 2, 3]) @ A @ [1, 2, 3])]
+    assert sd.compile([sd.parse("sum(x)", x="n"), "x @ x"], x="n")([1.0, 3.0]) == [4.0, 10.0]
+    assert sd.compile(["x * x", sympy.Symbol("x")])(3.0) == [9.0, 3.0]
+    with pytest.raises(ArgumentError, match=r"a shape for 'A', which has \(3, 3\)"):
+        sd.compile([sd.parse("sum(A)", A=(3, 3)), "sum(A)"], A=(2, 2))
+
+
+def test_arrays_of_sympy_objects_are_formulas() -> None:
+    a, b, c = sympy.symbols("a b c")
+    matrix = sympy.Matrix([[a, b], [b, c]])
+    k = sd.compile({"m": np.asarray(matrix) + 2 * np.eye(2), "f": a * b}, [c, b, a])
+    np.testing.assert_array_equal(k(3.0, 2.0, 1.0)["m"], [[3, 2], [2, 5]])
+    assert str(sd.gradient(a * b * c, np.array([a, b]))) == "[b * c, a * c]"
+    assert sd.compile([np.asarray(matrix)[0], "a * 2"]).signature == "(a: (), b: ()) -> [(2,), ()]"
+
+
+def test_matrices_of_sympy_are_arguments_in_lists() -> None:
+    a, b, c = sympy.symbols("a b c")
+    for order in ([sympy.Matrix([a, b]), sympy.Matrix([c])], [[a, b], [c]], [np.array([a, b]), [c]]):
+        k = sd.compile(a - b * c, order)
+        assert k.signature == "([(), ()], [()]) -> ()"
+        assert k([1.0, 2.0], [3.0]) == k(np.array([1.0, 2.0]), np.array([3.0])) == -5.0
+    assert sd.compile(a - b * c, np.array([c, b, a])).signature == "(c: (), b: (), a: ()) -> ()"
+
+
+NATURAL = ["beta", "gamma", "zeta", "psi", "k0", "y0", "std", "var", "mod", "angle", "max", "norm", "index", "theta"]
+
+
+@given(names=st.lists(st.sampled_from(NATURAL), min_size=2, max_size=4, unique=True), size=st.sampled_from([None, 3]))
+@settings(max_examples=20)
+def test_names_of_functions_are_inputs_without_arguments(names: list[str], size: int | None) -> None:
+    shapes: dict[str, Any] = {} if size is None else {names[0]: size}
+    k = sd.compile(" * ".join(names), **shapes)
+    assert inputs(k) == " ".join(names)
+    assert k.signature == f"({', '.join(f'{n}: ({shapes[n]},)' if n in shapes else f'{n}: ()' for n in names)}) -> " + (
+        "()" if size is None else "(3,)"
+    )
+
+
+@pytest.mark.parametrize("name", ["f", "wrt", "formula", "x", "inputs_", "fun", "self", "args", "text"])
+def test_an_input_may_be_called_like_a_parameter(name: str) -> None:
+    shape: dict[str, Any] = {name: 3}
+    text = f"sum({name}**2)"
+    assert str(sd.gradient(text, name, **shape)) == f"2 * {name}"
+    assert str(sd.value_and_gradient(text, name, **shape)[1]) == f"2 * {name}"
+    assert str(sd.hessian(text, name, **shape)) == "2 * eye(3)"
+    assert sd.compile(text, **shape)([1, 2, 3]) == 14
+    assert sd.steps(text, name, **shape)
+    assert sd.check(text, **shape) if name != "wrt" else True
+    assert sd.objective(text, name, **shape).fun([1.0, 2.0, 3.0]) == 14
 
 
 @pytest.mark.parametrize(

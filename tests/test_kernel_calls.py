@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tape import Tape
 from test_kernel import Python, affine, data, kernel, pair
 from test_kernel_out import frozen
 
+import symdiff as sd
 from symdiff._kernels.call import with_vectorcall
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
 from symdiff.graph.size_equations import bind
@@ -173,3 +176,29 @@ def test_threads_share_a_kernel() -> None:
         for _ in range(20):
             for got, want in zip(pool.map(lambda arguments: k(*arguments), work), wanted, strict=True):
                 np.testing.assert_array_equal(got, want)
+
+
+@given(st.integers(0, 4), st.randoms(use_true_random=False), st.booleans())
+@settings(max_examples=40)
+def test_inputs_in_a_dict_are_those_by_position(count: int, order: Any, into: bool) -> None:
+    names = ["a", "inputs", "out", "B", "v"]
+    shapes: dict[str, Any] = {"a": (), "inputs": (), "out": (), "B": (2, 2), "v": 2}
+    k = sd.compile("a * inputs + out * (v @ B @ v)", shapes=shapes, inputs=names, backend="interpreter")
+    rng = np.random.default_rng(count)
+    values = {name: rng.normal(size=(2, 2) if name == "B" else 2 if name == "v" else ()) for name in names}
+    expected = k(*values.values())
+    rest = names[count:]
+    by_name = [name for name in rest if order.random() < 0.3 and name not in ("inputs", "out")]
+    mapping = {name: values[name] for name in order.sample(rest, len(rest)) if name not in by_name}
+    given_by_name = {name: values[name] for name in by_name}
+    out = np.empty(()) if into else None
+    found = k(*[values[name] for name in names[:count]], inputs=mapping, out=out, **given_by_name)
+    assert found == expected
+    assert not into or out == expected
+    if mapping:
+        wrong = dict(mapping)
+        wrong["z"] = wrong.pop(next(iter(mapping)))
+        with pytest.raises(sd.ArgumentError):
+            k(*[values[name] for name in names[:count]], inputs=wrong, **given_by_name)
+        with pytest.raises(sd.ArgumentError):
+            k(*[values[name] for name in names[:count]], inputs={**mapping, **given_by_name, "z": 1}, **given_by_name)

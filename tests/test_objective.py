@@ -365,3 +365,17 @@ def test_inputs_with_a_batch_tell_objectives_apart() -> None:
     np.testing.assert_allclose(one.jac(np.zeros(3), np.ones((5, 3))), np.full(3, 5.0))
     assert sd.objective(f, w, batch=[z], reduce="sum")._first is one._first
     assert sd.objective(f, w)._first is not one._first
+
+
+@pytest.mark.parametrize("sparse", [None, "csr"])
+def test_a_variable_that_the_formula_lacks_is_one_of_the_problem(sparse: Any) -> None:
+    x, u = sd.vector("x", 3), sd.vector("u", 2)
+    f = sd.objective(u @ u, [x, u], sparse=sparse)
+    v = np.arange(5.0)
+    assert f.fun(v) == 25
+    np.testing.assert_array_equal(f.jac(v), [0, 0, 0, 6, 8])
+    curvature = f.hess(v) if sparse is None else f.hess(v).toarray()
+    np.testing.assert_array_equal(curvature, np.diag([0, 0, 0, 2, 2]))
+    np.testing.assert_array_equal(f.hessp(v, v), [0, 0, 0, 6, 8])
+    with pytest.raises(sd.ArgumentError, match="the formula does not depend on x; its inputs: u"):
+        sd.objective(u @ u, x)

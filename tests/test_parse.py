@@ -219,7 +219,7 @@ def test_undeclared_names_are_scalars_on_request() -> None:
     assert {name: a.shape for name, a in parsed.inputs.items()} == {"v": (2,), "a": (), "b": ()}
     with pytest.raises(ParseError, match="not a function"):
         parse_graph("f(x)", {}, undeclared="scalar")
-    with pytest.raises(ArgumentError, match="expected 'error' or 'scalar'"):
+    with pytest.raises(ArgumentError, match="expected 'error', 'scalar' or 'distinct'"):
         parse_graph("x", {}, undeclared="zero")
 
 

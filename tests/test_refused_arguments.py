@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
 from scipy import sparse
 
 import symdiff as sd
@@ -202,7 +201,6 @@ KERNEL = sd.compile("x @ x", x="n", backend="interpreter")
         (lambda: anyway.compile(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
         (lambda: sd.gradient(KERNEL, "x"), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
         (lambda: sd.check(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
-        (lambda: sd.compile({"value": "x**2", "slope": sympy.Symbol("x") * 2}), r"write sd.parse\(text, x=3\)"),
         (lambda: sd.compile("x", threads="all"), "threads='all'; expected at least 1"),
         (lambda: sd.compile("x * |x|"), r"found '\|'; write abs\(x\)"),
         (lambda: sd.compile("f(x) + ∂f/∂x"), r"a derivative is written gradient\(f, x\)"),

@@ -120,6 +120,10 @@ def test_users_programs_are_typed(tmp_path: Path) -> None:
         assert line.startswith(expected), line
 
 
+def parameters(args: ast.arguments) -> list[ast.arg]:
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs]
+
+
 def test_options_of_compile_are_those_that_checkers_know() -> None:
     stub = ast.parse((Path(symdiff.__file__).parent / "runtime" / "typed.pyi").read_text(encoding="utf-8"))
     variants = [part.args for part in stub.body if isinstance(part, ast.FunctionDef) and part.name == "compile"]
@@ -127,8 +131,8 @@ def test_options_of_compile_are_those_that_checkers_know() -> None:
     source = ast.parse(Path(compiler.__file__).with_suffix(".py").read_text(encoding="utf-8"))
     (own,) = (part.args for part in source.body if isinstance(part, ast.FunctionDef) and part.name == "compile")
     for args in variants:
-        told = [(one.arg, ast.unparse(one.annotation or ast.Name("Any"))) for one in (*args.args, *args.kwonlyargs)]
-        meant = [(one.arg, ast.unparse(one.annotation or ast.Name("Any"))) for one in (*own.args, *own.kwonlyargs)]
+        told = [(one.arg, ast.unparse(one.annotation or ast.Name("Any"))) for one in parameters(args)]
+        meant = [(one.arg, ast.unparse(one.annotation or ast.Name("Any"))) for one in parameters(own)]
         changed = {"formula", "sparse"}
         assert [one for one in told if one[0] not in changed] == [one for one in meant if one[0] not in changed]
         assert [name for name, _ in told] == [name for name, _ in meant]

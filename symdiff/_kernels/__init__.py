@@ -14,6 +14,7 @@ Files
                      system's loader, and libraries as objects; ``unique.pyx``, objects of which there is one for each
                      description: nodes, and walks over them; ``tabulate.pyx``, what tells graphs of them apart, and
                      their arguments by numbers; ``scopes.pyx``, blocks that are undone wherever an interrupt comes;
+                     ``boundary.pyx``, functions whose errors leave without frames of the package;
                      ``sizes.pyx``, sizes of numbers at many points at once
     batch            what runs a unit over samples: tiles, threads, sums
     arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;

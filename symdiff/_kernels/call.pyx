@@ -20,6 +20,7 @@ from .arrays.describe cimport (SD_AXES, SD_RAISED, describe, describe_new, exten
 from .arrays.results cimport (begin_memory, end_memory, make_arrays, next_memory, pack, sd_cell_memory,
                               sd_keep, sd_keep_cells, sd_kept_bytes, sd_result_memory, unpack)
 from .plan.entry cimport LETTERS, PlanEntry, PlanTable
+from .system.boundary cimport shorten_error
 from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
 from .unit cimport NativeCall, raise_kept, run_batch, usual_threads
 
@@ -90,7 +91,7 @@ cdef class CallPath:
     cdef PlanTable plans  # for calls that share inputs or sum over the batch, or all; None where there are none
 
     def __cinit__(self, *args, **kwargs):
-        self.vectorcall = <sd_vectorcall>serve
+        self.vectorcall = <sd_vectorcall>enter
 
     def __dealloc__(self):
         free(self.ranks)
@@ -418,7 +419,7 @@ cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject 
     cdef PyObject *out = <PyObject *>None
     cdef Py_ssize_t given = sd_vectorcall_count(nargsf), i
     cdef bint ordinary = self.names is not None
-    cdef object result
+    cdef object result, target, mapping, value
     if ordinary and names == NULL:
         ordinary = given == self.inputs
     elif ordinary:
@@ -432,8 +433,30 @@ cdef object serve(CallPath self, PyObject *const *args, size_t nargsf, PyObject 
             return result
     others = {<object>PyTuple_GET_ITEM(<object>names, i): <object>args[given + i]
               for i in range(PyTuple_GET_SIZE(<object>names) if names != NULL else 0)}
-    return self._call(tuple([<object>args[i] for i in range(given)]), others.pop("out", None),
-                      others.pop("inputs", None), others)
+    target, mapping = others.pop("out", None), others.pop("inputs", None)
+    if self.names is not None and type(mapping) is dict and given + len(mapping) + len(others) == self.inputs:
+        for i in range(self.inputs):
+            if i < given:
+                arguments[i] = args[i]
+                continue
+            value = mapping.get(self.names[i])
+            value = others.get(self.names[i]) if value is None else value
+            if value is None:
+                break
+            arguments[i] = <PyObject *>value  # which the dict holds
+        else:
+            result = self.quick(arguments, target)
+            if result is not NotImplemented:
+                return result
+    return self._call(tuple([<object>args[i] for i in range(given)]), target, mapping, others)
+
+
+cdef PyObject *enter(PyObject *itself, PyObject *const *args, size_t nargsf, PyObject *names) noexcept:
+    """Serve a call as :func:`serve` does, and let an error leave without frames of it."""
+    cdef PyObject *result = (<sd_vectorcall>serve)(itself, args, nargsf, names)
+    if result == NULL:
+        shorten_error()
+    return result
 
 
 def with_vectorcall(cls):

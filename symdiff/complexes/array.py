@@ -8,13 +8,14 @@ from typing import Any, NoReturn
 from ..errors import ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.outputs import ComplexParts
-from ..ground.guard import guarded
+from ..ground.guard import guarded, guarded_operators
 from ..ground.stages import hook
 
 #: Functions of complex arrays by NumPy's names, which ``functions`` adds.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
+@guarded_operators
 class ComplexArray(ComplexParts):
     """A complex array of symbols: two real arrays of one shape.
 

@@ -23,6 +23,7 @@ Files
     text                formula text
     formula             text, SymPy and symbols as one Formula
     derivatives         derivatives of a formula in any form
+    substitution        other arrays in place of inputs and parts
 Add
     a NumPy function: ``numpy/``; a function of text: the same table; a SymPy class: ``sympy/``
 """

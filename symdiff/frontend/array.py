@@ -7,17 +7,17 @@ nodes stay comparable by identity. Ordinary array code runs on it unchanged; wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node, extent
+from ..graph import BOOL, REAL, Node, extent, inputs_of
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
-from ..ground.guard import guarded, refuse
+from ..ground.guard import guarded, guarded_operators, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import hook
 from . import sympy as interop
@@ -26,12 +26,13 @@ from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
 from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
 from .numpy.signatures import bind_options
-from .provenance import Provenance, of_spans
+from .provenance import Facts, Provenance, named_inputs, of_inputs, of_spans
 
 if TYPE_CHECKING:
     from sympy import Basic
 
 
+@guarded_operators
 class Array(Operand):
     """A symbolic array: a formula with a shape.
 
@@ -138,6 +139,54 @@ class Array(Operand):
 
         known = self.provenance.facts
         return interop.to_sympy(present(self.node, derived=known.derived), interop.Inputs.recalled(known.symbols))
+
+    # ------------------------------------------------------------ what it is made of
+
+    @property
+    @guarded
+    def inputs(self) -> tuple[Array, ...]:
+        """The inputs in the order of a kernel's arguments, those that vanished from a derivative among them.
+
+        Examples
+        --------
+        >>> from symdiff import matrix, vector
+        >>> A, x = matrix("A", 3, 3), vector("x", 3)
+        >>> (x @ A @ x).inputs
+        (x, A)
+        """
+        return tuple(map(Array, named_inputs(inputs_of([self.node]), self.provenance).values()))
+
+    @guarded
+    def substitute(self, values: Mapping[Any, Any] | None = None, /, **named: Any) -> Array:
+        """Return the formula with values in place of inputs or of parts of it.
+
+        Parameters
+        ----------
+        values : mapping, optional
+            Of an input, its name, or a part of the formula, to numbers or a formula of its shape. All come at once.
+            Letters of sizes become the sizes of what comes in place of an input.
+        **named
+            The same by the names of inputs and of named parts.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            If one is not in the formula, or a value does not fit.
+
+        Examples
+        --------
+        >>> from symdiff import scalar, vector
+        >>> x, y = scalar("x"), scalar("y")
+        >>> (x * y + x).substitute(x=y, y=x + 1)
+        y * (x + 1) + y
+        >>> (x * y + x).substitute({x * y: 3})
+        3 + x
+        """
+        from .substitution import substituted
+
+        known = self.provenance.facts
+        result, inputs = substituted(self.node, [one.node for one in self.inputs], {**(values or {}), **named})
+        return Array(result, of_inputs(inputs, known.symbols).joined(Provenance(Facts(derived=known.derived))))
 
     # ------------------------------------------------------------ arithmetic
 
@@ -301,10 +350,10 @@ class Array(Operand):
 
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
-            return lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs)
+            return guarded(lambda *args, **kwargs: call(LIBRARY[_METHODS[name]], (self, *args), kwargs))
         if name in LIBRARY and isinstance(getattr(np, name, None), np.ufunc):
             # What NumPy calls on each element of an object array: np.exp(np.array([x, y])).
-            return lambda *others: call(LIBRARY[name], (self, *others), {})
+            return guarded(lambda *others: call(LIBRARY[name], (self, *others), {}))
         own = getattr(Array, name, None)
         if isinstance(own, property) and own.fget is not None:
             return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
@@ -339,6 +388,7 @@ class Array(Operand):
             return hook("complexes").apply(name, inputs)
         return call(_entry(name), inputs, kwargs)
 
+    @guarded
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
             return hook("fourier").transform(func.__name__, args, kwargs)

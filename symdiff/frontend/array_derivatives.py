@@ -19,7 +19,7 @@ from ..graph.sizes import Dim, Shape, show
 from ..simplify import simplify
 from .array import Array, asarray
 from .numpy.operands import as_node, find_spans, provenance_of
-from .outputs import leaves, pack, template_of, unpack
+from .outputs import is_structure, leaves, pack, template_of, unpack
 from .outputs.display import FormulaTuple, shown
 from .provenance import Facts, Provenance, of_spans
 
@@ -128,9 +128,10 @@ def vjp(
 
     Parameters
     ----------
-    f : Array
+    f : Array, or a structure of Array
+        Of several formulas the products are added up.
     wrt : Array, or tuple or list of Array
-    seed : Array or array_like
+    seed : Array or array_like, or a structure of them like ``f``
         Cotangent, of the shape of ``f``: numbers, a symbol or another formula.
     disconnected : {"error", "zero"}
     convention : {"projected", "entries"}
@@ -147,9 +148,17 @@ def vjp(
     >>> x = vector("x", 2)
     >>> vjp(x * x, x, [2, 3]).shape
     (2,)
+    >>> vjp([x * x, x @ x], x, [x, 3])
+    6 * x + 2 * x ** 2
     """
-    node = _formula(f)
-    cotangent = _direction(seed, node.shape, "seed", "the formula")
+    if is_structure(f):
+        outputs = [_formula(one) for one in leaves(f)]
+        seeds = zip(unpack(template_of(f), seed, "the seed"), outputs, strict=True)
+        parts = [_direction(one, own.shape, "seed", "its formula") for one, own in seeds]
+        node, cotangent = (concatenate([reshape(one, (one.size,)) for one in each], 0) for each in (outputs, parts))
+    else:
+        node = _formula(f)
+        cotangent = _direction(seed, node.shape, "seed", "the formula")
     group, trail = _group(wrt), _Trail(f, seed, invertible=invertible)
     results = nodes.vjp(node, cotangent, group, disconnected, trail)
     return _as_given(wrt, trail.arrays(_by(convention, results, group, 0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
@@ -31,41 +31,46 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
 
     @overload
     def __call__(
-        self, f: Any, wrt: Any, *args: Any, joined: Literal[True],
+        self, f: Any, wrt: Any, /, *args: Any, joined: Literal[True],
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
     ) -> Array: ...
 
     @overload
     def __call__(
-        self, f: Any, wrt: Array | str, *args: Any,
+        self, f: Any, wrt: Array | str, /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
     ) -> One_co: ...
 
     @overload
     def __call__(
-        self, f: Any, wrt: tuple[Array | str, ...] | list[Array] | list[str], *args: Any,
+        self, f: Any, wrt: tuple[Array | str, ...] | list[Array] | list[str], /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
     ) -> Several_co: ...
 
     @overload
     def __call__(
-        self, f: Any, wrt: dict[str, Array] | dict[str, str], *args: Any,
+        self, f: Any, wrt: dict[str, Array] | dict[str, str], /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
     ) -> Named_co: ...
 
     @overload
     def __call__(
-        self, f: Any, wrt: Any, *args: Any,
+        self, f: Any, wrt: Any, /, *args: Any,
         disconnected: Literal["error", "zero"] = "error", convention: Literal["projected", "entries"] | None = None,
         invertible: bool = False, shapes: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         budget: Literal["default", "strict"] | Budget | None = None, **named_shapes: Any,
     ) -> Any: ...
 
@@ -80,7 +85,7 @@ ValueAndSlopes: TypeAlias = Derivative[
 
 def _widen(function: Any) -> Any:
     """Let a derivative of symbols take text and SymPy."""
-    options = [*list(signature(function).parameters)[2:], "shapes", "budget"]
+    options = [*list(signature(function).parameters)[2:], "shapes", "functions", "budget"]
 
     @guarded
     @wraps(function)
@@ -88,11 +93,13 @@ def _widen(function: Any) -> Any:
     def run(
         f: Any,
         wrt: Any,
+        /,
         *args: Any,
         disconnected: str = "error",
         convention: str | None = None,
         invertible: bool = False,
         shapes: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         budget: str | Budget | None = None,
         **named_shapes: Any,
     ) -> Any:
@@ -112,8 +119,8 @@ def _widen(function: Any) -> Any:
         if function is derivatives.jacobian and isinstance(wrt, list) and joined.get("joined") is None and is_sympy(f):
             f = list(f) if hasattr(f, "jacobian") else f  # a matrix, whose entries are formulas of their own
         with traced(function.__name__, f):
-            read = read_formula(f, merge_shapes(shapes, named_shapes), options)
-            if not isinstance(read.value, Array) and function is not derivatives.jacobian:
+            read = read_formula(f, merge_shapes(shapes, named_shapes), options, functions)
+            if not isinstance(read.value, Array) and function not in (derivatives.jacobian, derivatives.vjp):
                 raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
             rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
             by = read.variables(wrt)
@@ -163,7 +170,8 @@ _NOTE = """
     -----
     The formula may be text, SymPy or symbols; variables and a seed likewise, text
     beside text. Shapes of text's inputs are given by keyword or in ``shapes``; a kernel of the result
-    takes them in this order, and without shapes in that of first use in the formula. ``budget`` bounds the
+    takes them in this order, and without shapes in that of first use in the formula. ``functions`` are
+    what text may call besides the functions of the language, by name: functions of symbols. ``budget`` bounds the
     work: ``"strict"`` is for text from strangers, see :class:`symdiff.Budget`; by default text has
     ``"default"`` and anything else no bound.
     """

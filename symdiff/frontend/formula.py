@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
-from ..graph import Node, inputs_of, walk_sizes
+from ..graph import REAL, Node, inputs_of, reshape, substitute, walk_sizes
 from ..graph.dump import record_text
 from ..ground.advice import OPTIONS, close_to
 from ..ground.guard import users
@@ -22,10 +22,10 @@ from .array import Array, asarray
 from .functions.closing import refuse_strays
 from .numpy.operands import as_node
 from .outputs import is_structure, leaves, transform
-from .provenance import join, of_inputs
+from .provenance import join, named_inputs, of_inputs
 from .shapes import another, check_names, listed, own_shapes, two_of, unknown_name
 from .symbols import check_name, symbols_of
-from .sympy import Inputs, from_sympy, is_sympy, symbols_in
+from .sympy import Inputs, from_sympy, holds_sympy, is_sympy, listed_symbols, symbols_in
 
 if TYPE_CHECKING:
     from .text.build import Parsed
@@ -115,7 +115,16 @@ class Formula:
                 raise unknown_name(name, self.options, [n for n in self.inputs if n not in self.unused], what)
 
 
-def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options: Sequence[str] = ()) -> Formula:
+def _is_sympy(value: object) -> bool:
+    return is_sympy(value) or holds_sympy(value)
+
+
+def read_formula(
+    formula: Any,
+    shapes: Mapping[str, Any] | None = None,
+    options: Sequence[str] = (),
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> Formula:
     """Read text, SymPy, symbols, or a Python function over symbols.
 
     Parameters
@@ -127,6 +136,8 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
         scalars for inputs.
     options : sequence of str, optional
         Keywords besides names of inputs, for messages.
+    functions : mapping of str to callable, optional
+        What text may call besides the functions of the language.
 
     Returns
     -------
@@ -145,20 +156,20 @@ def read_formula(formula: Any, shapes: Mapping[str, Any] | None = None, options:
     text from left to right, in symbols operand by operand, in SymPy in the order in which it keeps its
     terms (``expr.args``; it sorts them, alike in every process).
     """
-    read = _read(formula, dict(shapes or {}), options)
+    read = _read(formula, dict(shapes or {}), options, functions)
     check_names({name: one for name, one in read.inputs.items() if name not in read.unused})
     return read
 
 
-def _read(formula: Any, given: dict[str, Any], options: Sequence[str]) -> Formula:
+def _read(
+    formula: Any, given: dict[str, Any], options: Sequence[str], functions: Mapping[str, Callable[..., Any]] | None
+) -> Formula:
     if callable(formula) and not isinstance(formula, Array) and not is_sympy(formula):
         return _trace(formula, given, options)
-    parts = [formula] if is_sympy(formula) else leaves(formula)
+    parts = [formula] if _is_sympy(formula) else leaves(formula)
     if any(isinstance(part, str) for part in parts):
-        if any(is_sympy(part) for part in parts):
-            raise ArgumentError("text and SymPy in one structure; write sd.parse(text, x=3), with shapes, for text")
-        return _read_text(formula, given, options)
-    kind = "SymPy expressions" if any(is_sympy(part) for part in parts) else "symbols"
+        return _read_text(formula, given, options, functions)
+    kind = "SymPy expressions" if any(map(_is_sympy, parts)) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
     if given:
         raise own_shapes(given, read.inputs, options, kind)
@@ -169,40 +180,40 @@ def _map(value: Any, read: Callable[[Any], Any]) -> Any:
     return transform(value, read, is_sympy)
 
 
-def _inputs_of(value: Any) -> dict[str, Array]:
+def inputs_in(value: Any) -> dict[str, Array]:
     """Return the inputs in order of first use; one that vanished makes way for another of its name."""
     outputs = leaves(value)
-    used = dict.fromkeys(inputs_of([output.node for output in outputs]))
-    refuse_strays(list(used))
-    known = join(output.provenance for output in outputs).facts.inputs
-    found: dict[str, Node] = {}
-    for node in dict.fromkeys([*known, *used]):
-        other = found.setdefault(str(node.name), node)
-        if other is not node and node in used:
-            if other in used:
-                raise ArgumentError(two_of(other, node))
-            found[str(node.name)] = node
+    used = inputs_of([output.node for output in outputs])
+    refuse_strays(used)
+    found = named_inputs(used, join(output.provenance for output in outputs))
     return {name: Array(node) for name, node in found.items()}
 
 
-def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> Formula:
+def _read_text(
+    formula: Any, shapes: dict[str, Any], options: Sequence[str], functions: Mapping[str, Callable[..., Any]] | None
+) -> Formula:
+    from .text.given_functions import with_functions
     from .text.parse import declare, parse_within
 
-    # symbols beside texts, such as derivatives of them, bring inputs of their own
-    own = _inputs_of([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
+    vocabulary = with_functions(functions)
+
+    # symbols and SymPy beside texts, such as derivatives of them, bring inputs of their own
+    formula = _with_columns(_sympy_read(formula, registry := Inputs()), registry, shapes)
+    own = inputs_in([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
     try:
         inputs = declare(shapes)
-        if not inputs.keys().isdisjoint(own):
-            raise own_shapes({name: shapes[name] for name in inputs if name in own}, own, options, "symbols")
+        differ = [name for name in inputs if name in own and inputs[name].node is not own[name].node]
+        if differ:
+            raise own_shapes({name: shapes[name] for name in differ}, own, options, "symbols")
     except SymdiffError:
         _refuse_misspelt(formula, shapes, options)
         raise
-    unused = set(inputs)
+    unused = inputs.keys() - own
     inputs |= own
     measured, defined = set[str](), dict[str, Array]()
 
     def parse(text: str, known: dict[str, Array], undeclared: str) -> Parsed:
-        parsed = parse_within(text, known, undeclared=undeclared)
+        parsed = parse_within(text, known, undeclared=undeclared, functions=vocabulary)
         unused.difference_update(parsed.mentioned)
         measured.update(parsed.measured)
         return parsed
@@ -210,7 +221,7 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
     def read_output(text: Any) -> Any:
         if not isinstance(text, str):
             return asarray(text)
-        parsed = parse(text, inputs, "error" if shapes or own else "scalar")
+        parsed = parse(text, inputs, "distinct" if shapes or own else "scalar")
         defined.update(parsed.names)
         return parsed.result
 
@@ -231,6 +242,40 @@ def _read_text(formula: Any, shapes: dict[str, Any], options: Sequence[str]) -> 
         if name in inputs:
             raise ArgumentError(f"{name!r} is defined in one text and an input of another; define it in both")
     return Formula(_remembering(value, inputs), inputs, read, options, unused)
+
+
+def _sympy_read(value: Any, registry: Inputs) -> Any:
+    """Return a structure with arrays in place of its SymPy expressions."""
+
+    def read_one(part: Any) -> Any:
+        if not _is_sympy(part):
+            return part
+        node = from_sympy(part, registry)
+        return Array(node, of_inputs(registry.nodes(), registry.remembered()))
+
+    return _map(value, read_one)
+
+
+def _with_columns(value: Any, registry: Inputs, shapes: Mapping[str, Any]) -> Any:
+    """Return arrays read from SymPy over the vectors that text declares: SymPy has columns for them."""
+    from .text.parse import declare
+
+    columns = {str(node.name): node for node in registry.nodes() if node.ndim == 2 and node.shape[1] == 1}
+    wanted = declare({name: shapes[name] for name in columns if name in shapes})
+    vectors = {
+        columns[name]: one.node
+        for name, one in wanted.items()
+        if one.shape == columns[name].shape[:1] and one.node.dtype is REAL
+    }
+    known = {column: reshape(vector, column.shape) for column, vector in vectors.items()}
+
+    def over_vectors(part: Any) -> Any:
+        if not known or not isinstance(part, Array):
+            return part
+        inputs = [vectors.get(node, node) for node in registry.nodes()]
+        return Array(substitute([part.node], known)[0], of_inputs(inputs, registry.remembered()))
+
+    return _map(value, over_vectors)
 
 
 def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[str]) -> None:
@@ -258,7 +303,7 @@ def _remembering(value: Any, inputs: Mapping[str, Array]) -> Any:
 
 def _read_symbols(formula: Any) -> Formula:
     value = _map(formula, asarray)
-    inputs = _inputs_of(value)
+    inputs = inputs_in(value)
     return Formula(value, inputs, _symbols_reader(inputs))
 
 
@@ -290,13 +335,8 @@ def _symbols_reader(inputs: Mapping[str, Array]) -> Callable[[Any], Any]:
 
 def _read_sympy(formula: Any) -> Formula:
     registry = Inputs()
-
-    def read_one(part: Any) -> Array:
-        node = from_sympy(part, registry)
-        return Array(node, of_inputs(registry.nodes(), registry.remembered()))
-
-    value = _map(formula, lambda part: read_one(part) if is_sympy(part) else asarray(part))
-    inputs = _inputs_of(value)
+    value = _map(_sympy_read(formula, registry), asarray)
+    inputs = inputs_in(value)
 
     def read(part: Any) -> Any:
         def one(leaf: Any) -> Any:
@@ -304,9 +344,9 @@ def _read_sympy(formula: Any) -> Formula:
                 if leaf not in inputs:
                     raise ArgumentError(f"{leaf!r:.60} is not an input; inputs: {', '.join(inputs) or 'none'}")
                 return inputs[leaf]
-            return read_one(leaf) if is_sympy(leaf) else leaf
+            return leaf
 
-        return one(part) if is_sympy(part) else _map(part, one)
+        return _map(_sympy_read(part, registry), one)
 
     return Formula(value, inputs, read, registry=registry)
 
@@ -333,7 +373,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     if len(symbols) < len(leaves(given)):
         raise ArgumentError("two parts of the function's parameters get one name; expected other keys, or other names")
     value = _remembering(_map(users(function)(**given), asarray), symbols)
-    used = _inputs_of([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
+    used = inputs_in([*symbols.values(), *leaves(value)])  # symbols that the function takes from outside come last
     groups = {name: own for name, own in given.items() if is_structure(own)}
 
     def read(part: Any) -> Any:
@@ -368,6 +408,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     """
     if inputs is None:
         return {name: a.node for name, a in formula.inputs.items()}
+    inputs = listed_symbols(inputs)
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = symbols_in(inputs) or [inputs]
 

@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..errors import ArgumentError
 from ..graph import Node, inputs_of
 from ..graph.sizes import Span
+from .shapes import two_of
 
-__all__ = ["NOTHING", "Facts", "Provenance", "join", "of_inputs", "of_node", "of_spans"]
+__all__ = ["NOTHING", "Facts", "Provenance", "join", "named_inputs", "of_inputs", "of_node", "of_spans"]
 
 #: Up to so many facts of two records are merged when they are joined.
 _FEW = 12
@@ -156,6 +158,25 @@ def join(records: Iterable[Provenance]) -> Provenance:
     for record in records:
         result = result.joined(record)
     return result
+
+
+def named_inputs(used: Iterable[Node], record: Provenance) -> dict[str, Node]:
+    """Return inputs by name in order of first use; one that vanished makes way for another of its name.
+
+    Raises
+    ------
+    ArgumentError
+        If two inputs that are used have one name.
+    """
+    own = dict.fromkeys(used)
+    found: dict[str, Node] = {}
+    for node in dict.fromkeys([*record.facts.inputs, *own]):
+        other = found.setdefault(str(node.name), node)
+        if other is not node and node in own:
+            if other in own:
+                raise ArgumentError(two_of(other, node))
+            found[str(node.name)] = node
+    return found
 
 
 def of_inputs(inputs: Iterable[Node], symbols: Iterable[tuple[str, Any]] = ()) -> Provenance:

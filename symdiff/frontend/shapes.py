@@ -14,10 +14,9 @@ import numpy as np
 from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..graph import INT, REAL, Node
 from ..graph.primitives import NOTHING_KNOWN, Assumptions
-from ..graph.sizes import Dim, Shape, Size, check_elements, named, show
+from ..graph.sizes import Dim, Shape, Size, check_elements, read_size, show
 from ..ground.advice import OPTIONS, close_to
 from ..ground.limits import LIMITS, Limits
-from ..ground.names import is_name
 
 
 def split_kind(shape: object) -> tuple[str, object]:
@@ -43,7 +42,7 @@ def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
     name : str
         For the message.
     shape : int, str, or tuple of them
-        A size is a whole number, or a name when it is known at call time only.
+        A size is a whole number, or a name, or a sum of products of names (``"m*n"``), known at call time only.
     limits : Limits, optional
 
     Raises
@@ -63,8 +62,9 @@ def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
         raise LimitError(f"the shape of {name!r} has {len(given)} axes; at most {limits.axes} are offered")
     sizes: list[Dim] = []
     for size in given:
-        if isinstance(size, str) and is_name(size) and len(size) <= limits.name_length:
-            sizes.append(named(size))
+        told = read_size(size) if isinstance(size, str) and not size.isdigit() else None
+        if isinstance(told, Size) and all(len(one) <= limits.name_length for one in told.names):
+            sizes.append(told)
         elif isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 0:
             sizes.append(int(size))
         else:
@@ -73,7 +73,7 @@ def read_shape(name: str, shape: object, limits: Limits = LIMITS) -> Shape:
             own = "; numbers come in a call of the kernel, and to sd.check as at={...}" * numbers
             raise ShapeError(
                 f"the shape of {name!r} has {what} for a size; expected whole numbers from 0 on or names: "
-                f"(), 4, (2, 4) or ('n', 4){own}"
+                f"(), 4, (2, 4), ('n', 4) or 'm*n'{own}"
             )
     result = tuple(sizes)
     check_elements(result, limits)
@@ -162,7 +162,8 @@ def assume(
     symmetric: bool = False,
     skew: bool = False,
     diagonal: bool = False,
-    triangular: str | None = None,
+    lower: bool = False,
+    upper: bool = False,
     positive_definite: bool = False,
     orthogonal: bool = False,
     positive: bool = False,
@@ -172,19 +173,19 @@ def assume(
     Raises
     ------
     ArgumentError
-        If two of them contradict each other, or ``triangular`` is neither "lower" nor "upper".
+        If two of them contradict each other.
 
     Examples
     --------
     >>> assume(positive_definite=True).symmetric
     True
     """
-    if triangular not in (None, "lower", "upper"):
-        raise ArgumentError(f"triangular={triangular!r:.60}; expected 'lower' or 'upper'")
     flags = {
         "symmetric": symmetric,
         "skew": skew,
         "diagonal": diagonal,
+        "lower": lower,
+        "upper": upper,
         "positive_definite": positive_definite,
         "orthogonal": orthogonal,
         "positive": positive,
@@ -192,7 +193,6 @@ def assume(
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise ArgumentError(f"{name}={flag!r:.60}; expected True or False")
-    lower, upper = triangular == "lower", triangular == "upper"
     return joined(
         Assumptions(symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal, positive)
     )

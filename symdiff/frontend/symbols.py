@@ -105,7 +105,8 @@ def symbol(
     symmetric: bool = False,
     skew: bool = False,
     diagonal: bool = False,
-    triangular: str | None = None,
+    lower: bool = False,
+    upper: bool = False,
     positive_definite: bool = False,
     orthogonal: bool = False,
     positive: bool = False,
@@ -119,10 +120,9 @@ def symbol(
     shape : int, str or tuple of them
         Sizes of the axes; a name such as "n" is a size known at call time. With ``int`` in front, an array of
         positions, as :func:`indices` makes it.
-    symmetric, skew, diagonal, positive_definite, orthogonal : bool
-        What is known of the matrix, or of each matrix in the last two axes. ``skew`` is Sᵀ = -S;
-        ``positive_definite`` implies symmetric.
-    triangular : {"lower", "upper"}, optional
+    symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal : bool
+        What is known of the matrix, or of each matrix in the last two axes. ``skew`` is Sᵀ = -S, ``lower`` and
+        ``upper`` are triangular; ``positive_definite`` implies symmetric.
     positive : bool
         Each element is above 0.
 
@@ -143,7 +143,7 @@ def symbol(
     (n, n)
     """
     plain, known = split(shape)
-    facts = assume(symmetric, skew, diagonal, triangular, positive_definite, orthogonal, positive)
+    facts = assume(symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal, positive)
     assumptions = joined(known, facts)
     kind, sizes = split_kind(plain)
     full = parse_shape(sizes)
@@ -270,7 +270,7 @@ def lower(n: Any) -> Declaration:
 
     ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
     """
-    return _declared(n, triangular="lower")
+    return _declared(n, lower=True)
 
 
 @guarded
@@ -279,7 +279,7 @@ def upper(n: Any) -> Declaration:
 
     ``n`` is the number of rows, the whole shape of a stack of matrices, or another such declaration.
     """
-    return _declared(n, triangular="upper")
+    return _declared(n, upper=True)
 
 
 @guarded
@@ -403,7 +403,7 @@ def function(entry_name: str) -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = entry_name
     run.__doc__ = entry.call.__doc__
-    return run
+    return guarded(run)
 
 
 def symbols_of(name: str, shape: Any) -> Any:

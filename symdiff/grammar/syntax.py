@@ -51,10 +51,12 @@ class SyntaxNode(NamedTuple):
     ----------
     kind : str
         ``number``, ``name``, ``axis`` (an index by name), ``value`` (None, True, False or ...), ``unary``, ``binary``,
-        ``by_index``, ``mapping``, ``transpose``, ``index``, ``slice``, ``list``, ``tuple``, ``call`` or ``define``.
+        ``by_index``, ``mapping``, ``transpose``, ``index``, ``slice``, ``list``, ``tuple``, ``call``, ``define`` or
+        ``function``.
     value : object
         The number, name or operator; the names before an arrow; of a call its function and the
-        names of its keyword arguments; of a slice which of start, stop and step are there.
+        names of its keyword arguments; of a slice which of start, stop and step are there; of a function its name,
+        its parameters and the place of the first term of its formula.
     children : tuple of int
         Places of the operands in the tree.
     start, end : int
@@ -84,7 +86,8 @@ def parse_tree(text: str, limits: Limits = LIMITS) -> Tree:
     Parameters
     ----------
     text : str
-        A formula, or lines ``name = formula`` and then a formula, or several with commas between them.
+        A formula, or lines ``name = formula`` and ``f(x) = formula`` and then a formula, or several with commas
+        between them.
     limits : Limits, optional
 
     Returns
@@ -163,6 +166,8 @@ class _Reader:
         self.first = -1  # the same for the current argument
         self.last = Token(NEWLINE, "", None, 0, 0)
         self.defined: tuple[str, int] | None = None  # the name that this line defines, and where
+        self.parameters: tuple[str, ...] = ()  # of the function that it defines
+        self.body = 0  # where the terms of its formula begin
         self.result: int | None = None  # where the line of the result begins
 
     def read(self) -> list[SyntaxNode]:
@@ -380,6 +385,20 @@ class _Reader:
         self.terms.pop()
         return self.last.text
 
+    def take_parameters(self, token: Token) -> None:
+        """Take back the call just read, ``f(x, y)``, which ``token`` shows to be the beginning of a function."""
+        call = self.terms[-1]
+        names = [self.terms[child] for child in call.children]
+        values = tuple(str(name.value) for name in names)
+        if call.kind != "call" or not names or call.value[1] or {name.kind for name in names} != {"name"}:
+            expected = "f(x, y) = formula, with names in the brackets"
+            raise self.error(f"'=' behind brackets defines a function; expected {expected}", token.start)
+        if len(set(values)) < len(values):
+            raise self.error(f"two parameters of {call.value[0]} have one name; expected others", call.caret)
+        del self.terms[len(self.terms) - 1 - len(names) :]
+        self.operands.pop()
+        self.defined, self.parameters, self.body = (call.value[0], self.line), values, len(self.terms)
+
     def arrow(self, token: Token) -> int:
         """Take back the names just read, the indices of a result, or the variable of a function."""
         alone = not self.waiting or isinstance(self.waiting[-1], _Bracket)
@@ -401,6 +420,8 @@ class _Reader:
         top = self.waiting[-1] if self.waiting else None
         if top is None and self.defined is None and self.last.start == self.line:
             self.defined = (self.take_name(token), self.line)
+        elif top is None and self.defined is None and self.last.text == ")" and self.operands[-1][1] == self.line:
+            self.take_parameters(token)
         elif isinstance(top, _Bracket) and top.kind == "call" and not top.named and self.last.start == self.first:
             name = self.take_name(token)
             if name in top.keywords:
@@ -434,8 +455,9 @@ class _Reader:
             self.result = self.line
         else:
             name, begin = self.defined
-            self.terms.append(SyntaxNode("define", name, (child,), start, end, begin))
-        self.defined = None
+            kind, value = ("function", (name, self.parameters, self.body)) if self.parameters else ("define", name)
+            self.terms.append(SyntaxNode(kind, value, (child,), start, end, begin))
+        self.defined, self.parameters = None, ()
         self.line = self.first = -1
 
     # ---------------------------------------------------------------- refusals
@@ -447,4 +469,5 @@ class _Reader:
         if not self.terms:
             return self.error("the formula is empty; expected something like 'x * sin(x)'", 0)
         last = self.terms[-1]
-        return self.error(f"this only defines {last.value!r}; expected a last line with the result", last.caret)
+        name = last.value[0] if last.kind == "function" else last.value
+        return self.error(f"this only defines {name!r}; expected a last line with the result", last.caret)

@@ -18,9 +18,9 @@ from ..ground.budget import limits
 from ..ground.limits import Limits
 from ..ground.names import NAME_PATTERN
 
-#: Words in quotes that options take, and subscripts of einsum; there is no other text in a formula.
+#: Words in quotes that options and norms take, and subscripts of einsum; there is no other text in a formula.
 _SUBSCRIPTS = r"(?<=einsum\()(?:'[A-Za-z, .]*(?:->[A-Za-z .]*)?'|\"[A-Za-z, .]*(?:->[A-Za-z .]*)?\")"
-_WORDS = [quote + word + quote for word in ("entries", "projected") for quote in ("'", '"')]
+_WORDS = [quote + word + quote for word in ("entries", "projected", "fro", "nuc") for quote in ("'", '"')]
 _TOKEN = re.compile(
     rf"""[ \t\f]*+(?:\#[^\r\n]*+)?(?:
       ({NAME_PATTERN}|{"|".join([*_WORDS, _SUBSCRIPTS])})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -18,10 +19,18 @@ from .._kernels.system.scopes import Bound
 from ..errors import LimitError, ShapeError, SymbolError
 from ..ground.budget import spend
 from ..ground.limits import Limits
+from ..ground.names import NAME_PATTERN, is_name
 
 Monomial: TypeAlias = tuple[str, ...]
 #: Bounds of one size: factors of a product, bits of a number, terms. No array that could be has more.
 _DEGREE, _BITS, _TERMS = 64, 256, 1_000
+#: Characters of a size as text, and how such text is made.
+_LONGEST = 1_000
+_FACTOR = rf"(?:[0-9]+|{NAME_PATTERN}(?:\*\*[1-9])?)"
+_TERM = rf"{_FACTOR}(?:\*{_FACTOR})*+"
+_IS_SIZE = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*+").fullmatch
+_SPACED = re.compile(r"[ \t]*([*+-])[ \t]*")
+_SIGNED = re.compile(rf"([+-]?)({_TERM})").findall
 
 
 class Size:
@@ -195,6 +204,30 @@ def _is_whole(number: Any) -> bool:
 def named(name: str) -> Size:
     """Return the size called ``name``."""
     return Size((((name,), 1),))
+
+
+def read_size(text: str) -> Dim | None:
+    """Return the size that text says, a sum of products of names and whole numbers; None where it says none.
+
+    Examples
+    --------
+    >>> read_size("2*n - 1"), read_size("m * n**2"), read_size("n!")
+    (2*n - 1, m*n*n, None)
+    """
+    compact = _SPACED.sub(r"\1", text.strip()) if len(text) <= _LONGEST else ""
+    if not _IS_SIZE(compact):
+        return None
+    total: Dim = 0
+    for sign, term in _SIGNED(compact):
+        part: Dim = -1 if sign == "-" else 1
+        for factor in term.replace("**", "^").split("*"):
+            base, _, power = factor.partition("^")
+            if not (base.isdigit() or is_name(base)):
+                return None
+            for _ in range(int(power or 1)):
+                part = part * (int(base) if base.isdigit() else named(base))
+        total = total + part
+    return total
 
 
 def terms_of(size: Dim) -> tuple[tuple[Monomial, int], ...]:

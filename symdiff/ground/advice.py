@@ -49,7 +49,7 @@ MODULE: Mapping[str, str] = {
     "input": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "integrate": "integrals are not offered; write sd.sum_over(i, n, formula) of a rule's points and weights",
     "latex": "write f.latex() of a formula",
-    "subs": "write sd.compile(f)(...), with symbols or numbers for the inputs",
+    "subs": "write f.substitute(x=...), with symbols or numbers for the inputs",
     "taylor": "write sd.derivative(f, x, n) for the coefficients",
     "variable": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "fori_loop": "write sd.iterate(function, x, n)",

@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from .._kernels.system.boundary import Boundary, shorten
 from ..errors import (
     ArgumentError,
     DataError,
@@ -27,7 +27,7 @@ from ..errors import (
 )
 from .advice import names_near
 
-__all__ = ["described", "guarded", "is_function", "refuse", "users"]
+__all__ = ["described", "guarded", "guarded_operators", "is_function", "refuse", "users"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,18 +65,36 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
     Traceback (most recent call last):
     symdiff.errors.InternalError: third(list of 2) failed inside symdiff, ...
     """
+    return Boundary(function, _told)
+
+
+#: What Python calls for an operator, with two underscores around it.
+_OPERATORS = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"),
+    *("radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rand", "ror", "rxor"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "invert", "call", "iter"),
+)
+
+
+def guarded_operators(cls: type[T]) -> type[T]:
+    """Guard the operators that a class defines; a decorator."""
+    for name in (f"__{name}__" for name in _OPERATORS):
+        if name in vars(cls):
+            setattr(cls, name, guarded(vars(cls)[name]))
+    return cls
+
+
+def _told(
+    error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Exception:
+    """Return what leaves a public function in place of an error."""
     title = function.__qualname__.rpartition(">.")[2]
-
-    @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if isinstance(error, TypeError) and not isinstance(error, SymdiffError):
-                _refuse_call(function, title, args, kwargs, str(error))
-            refuse(error, title, args, kwargs)
-
-    return run
+    try:
+        if isinstance(error, TypeError) and not isinstance(error, SymdiffError):
+            _refuse_call(function, title, args, kwargs, str(error))
+        refuse(error, title, args, kwargs)
+    except Exception as ours:
+        return shorten(ours)
 
 
 def _refuse_call(

@@ -9,6 +9,7 @@ Invariants
     * What a library is given is computed by kernels, as a user would compile them.
 Files
     variables   arrays of any structure as the one vector that a library moves
+    free_entries  the free entries of declared matrices
     behind      the other inputs of a formula, behind that vector, in order or by name
     signature   symbols and results of a kernel, and which kernels are functions of one sample
     slopes      kernels of the products with a kernel's Jacobian

@@ -133,6 +133,8 @@ class IpoptProblem:
             raise UnsupportedError("a problem for Ipopt whose objective has several numbers; expected a scalar formula")
         if f._time is not None or (g is not None and g._time is not None):
             raise UnsupportedError("a problem for Ipopt of a formula with a time; expected sd.objective without time=")
+        if any(one is not None and one._variables.facts is not None for one in (f, g)):
+            raise UnsupportedError("a problem for Ipopt of free entries; expected sd.objective without free=True")
         if g is not None and [one.node for one in g._symbols] != [one.node for one in f._symbols]:
             told = [", ".join(map(str, one._variables.names)) for one in (f, g)]
             raise ArgumentError(

@@ -6,6 +6,7 @@ gradient of the same point one after the other, and change ``x`` in place in bet
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -71,6 +72,8 @@ class Objective:
         Keywords for :func:`symdiff.compile`.
     sparse : {None, "csr", "csc", "coo"}
         What Jacobians of several numbers, and Hessians, are.
+    free : bool
+        Whether the vector holds the free entries of declared matrices alone.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class Objective:
         time: str | None,
         options: Mapping[str, Any],
         sparse: str | None = None,
+        free: bool = False,
     ) -> None:
         self._formula, self._wrt = formula, wrt
         self._symbols: list[Array] = leaves(wrt)
@@ -97,6 +101,7 @@ class Objective:
             template_of(wrt),
             [str(one.node.name) for one in self._symbols],
             [one.node.shape for one in self._symbols],
+            [one.node.assumptions for one in self._symbols] if free else None,
         )
         self._point: Point | None = None
         self._results: tuple[Any, Any] = None, None
@@ -168,11 +173,10 @@ class Objective:
         ``scipy.optimize.NonlinearConstraint`` asks for it.
         """
         time, x, weights, rest = self._taken(args, named, 0 if self.is_scalar else 1)
-        inputs, lengths = self._inputs(time, x, rest)
+        inputs, shapes = self._inputs(time, x, rest)
         blocks = self._second(*inputs, *weights)
-        if self._sparse is not None:
-            return blocks
-        return in_square(blocks, lengths)
+        whole = blocks if self._sparse is not None else in_square(blocks, [math.prod(shape) for shape in shapes])
+        return self._in_format(self._variables.by_entries(whole, shapes, both=True))
 
     @guarded
     def hessp(self, *args: Any, **named: Any) -> Floats:
@@ -180,9 +184,10 @@ class Objective:
         if not self.is_scalar:
             raise UnsupportedError("hessp of a formula of several numbers; expected a scalar, or use hess(x, v)")
         time, x, (p,), rest = self._taken(args, named, 1)
-        inputs, _ = self._inputs(time, x, rest)
+        inputs, shapes = self._inputs(time, x, rest)
         parts = self._product(*inputs, *self._variables.split(p, self._behind.letters(rest)))
-        return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
+        product = np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
+        return self._variables.by_entries(product, shapes)  # type: ignore[no-any-return]
 
     @guarded
     def ipopt(
@@ -263,37 +268,43 @@ class Objective:
         behind = before + 1 + more
         return args[0] if before else None, args[before], args[before + 1 : behind], args[behind:]
 
-    def _inputs(self, time: Any, x: Any, rest: Sequence[Any]) -> tuple[list[npt.NDArray[Any]], list[int]]:
-        """Return the arguments of kernels, and the number of elements of each variable."""
+    def _inputs(self, time: Any, x: Any, rest: Sequence[Any]) -> tuple[list[npt.NDArray[Any]], list[tuple[int, ...]]]:
+        """Return the arguments of kernels, and the shape of each variable."""
         given = []
         for name, place, counts in self._given:
             one = time if place is None else rest[place]
             given.append(np.asarray(one) if counts else as_floats(name, one))
         parts = self._variables.split(x, self._behind.letters(rest) if rest else {})
-        return given + parts, [part.size for part in parts]
+        return given + parts, [part.shape for part in parts]
 
     def _both(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return value and derivative; the same point is evaluated once."""
         time, x, _, rest = self._taken(args, named, 0)
-        inputs, lengths = self._inputs(time, x, rest)
+        inputs, shapes = self._inputs(time, x, rest)
         at = point_of(inputs, MOST_REMEMBERED)
         if at is not None and at == self._point:
             value, slope = self._results
         else:
             value, *slopes = self._first(*inputs)
-            value, slope = self._results = self._shaped(value), self._joined(slopes, lengths)
+            value, slope = self._results = self._shaped(value), self._joined(slopes, shapes)
             self._point = at
         return value if self.is_scalar else value.copy(), slope
 
-    def _joined(self, slopes: Sequence[Any], lengths: Sequence[int]) -> Any:
+    def _joined(self, slopes: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
         """Return the derivatives with respect to all variables in one, that of a scalar as a vector."""
         if self._sparse is not None and not self.is_scalar:
-            return slopes[0]
-        if self.is_scalar:
-            flat = [np.asarray(slope, np.float64).reshape(-1) for slope in slopes]
-            return flat[0] if len(flat) == 1 else np.concatenate(flat)
-        parts = [np.asarray(slope, np.float64).reshape(-1, n) for slope, n in zip(slopes, lengths, strict=True)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, 1)
+            return self._in_format(self._variables.by_entries(slopes[0], shapes))
+        lead = () if self.is_scalar else (-1,)
+        parts = [
+            np.asarray(slope, np.float64).reshape(*lead, math.prod(shape))
+            for slope, shape in zip(slopes, shapes, strict=True)
+        ]
+        return self._variables.by_entries(parts[0] if len(parts) == 1 else np.concatenate(parts, -1), shapes)
+
+    def _in_format(self, derivative: Any) -> Any:
+        """Return a derivative as the sparse array that was asked for, if one was."""
+        as_made = self._sparse is None or self._variables.facts is None
+        return derivative if as_made else derivative.asformat(self._sparse)
 
     def _shaped(self, value: Any) -> Any:
         return float(value.item()) if self.is_scalar else np.asarray(value, np.float64).reshape(-1)
@@ -383,7 +394,9 @@ def objective(
     backend: Backend = "auto",
     threads: int | None = None,
     sparse: Literal["csr", "csc", "coo"] | None = None,
+    free: bool = False,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Objective:
@@ -398,8 +411,8 @@ def objective(
     f : str, SymPy expression, Array or callable
         A scalar for minimizers; a vector, or any array, for ``least_squares``, ``root`` and ``solve_ivp``.
     wrt : Array, str or SymPy symbol, or a tuple, list, dict or dataclass of them
-        The variables: inputs of the formula. Solvers move them as one vector; ``join`` and ``split`` of the result
-        lead from the structure to the vector and back.
+        The variables: inputs of the formula, or of a problem of which the formula has some only. Solvers move them as
+        one vector; ``join`` and ``split`` of the result lead from the structure to the vector and back.
     time : Array, str or SymPy symbol, optional
         The input that comes before ``x``, as ``solve_ivp`` has it. It need not be in the formula.
     inputs : sequence, optional
@@ -411,7 +424,10 @@ def objective(
     sparse : {None, "csr", "csc", "coo"}
         Return Jacobians of several numbers, and Hessians, as arrays of ``scipy.sparse``, of which only the nonzeros are
         computed. Gradients stay dense.
-    backend, threads, shapes, budget, **named_shapes
+    free : bool
+        Of variables that are declared symmetric, skew, diagonal or triangular, move the free entries alone: ``x`` holds
+        those on and below the diagonal (above it of an upper triangular matrix), and derivatives are by these.
+    backend, threads, shapes, functions, budget, **named_shapes
         As of :func:`symdiff.compile`.
 
     Returns
@@ -422,7 +438,7 @@ def objective(
     Raises
     ------
     ArgumentError
-        If a variable is no input of the formula.
+        If no variable is an input of the formula.
     SymdiffError
         Its subclasses: a formula that is not sound.
 
@@ -436,7 +452,9 @@ def objective(
     """
     if sparse not in (None, "csr", "csc", "coo"):
         raise ArgumentError(f"sparse={sparse!r}; expected None, 'csr', 'csc' or 'coo'")
-    read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS)
+    if not isinstance(free, bool):
+        raise ArgumentError(f"free={free!r:.60}; expected True or False")
+    read = read_formula(f, merge_shapes(shapes, named_shapes), _OPTIONS, functions)
     if not isinstance(read.value, Array):
         raise ArgumentError("an objective of several formulas; expected one (stack them, or add them)")
     variables = read.variables(symbols_in(wrt) or wrt)
@@ -445,9 +463,8 @@ def objective(
     if len(own) < len(leaves(variables)) or not own or len(set(own)) < len(own):
         raise ArgumentError("the variables of an objective are inputs of its formula, each once; expected symbols")
     known = dict(read.inputs) | ({} if first is None else {str(first.node.name): first})
-    unknown = [name for name in own if name not in known]
-    if unknown:
-        raise ArgumentError(f"the formula does not depend on {', '.join(unknown)}; its inputs: {', '.join(known)}")
+    if known.keys().isdisjoint(own):
+        raise ArgumentError(f"the formula does not depend on {', '.join(own)}; its inputs: {', '.join(known)}")
     read.refuse_unused()
     names = list(known) if inputs is None else order_behind(_with(read, known), inputs, leaves(variables))
     others = {name: known[name] for name in dict.fromkeys(names) if name not in own}
@@ -456,11 +473,15 @@ def objective(
     elif batch is not None:
         batch = [read.read(one) if not isinstance(one, str) else one for one in batch]
     options = {"batch": batch, "reduce": reduce, "backend": backend, "threads": threads}
-    return Objective(read.value, variables, others, None if first is None else str(first.node.name), options, sparse)
+    named = None if first is None else str(first.node.name)
+    return Objective(read.value, variables, others, named, options, sparse, free)
 
 
 _BEHIND = " (SciPy's solvers take those behind x in args=)"
-_OPTIONS = ("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "shapes", "budget")
+_OPTIONS = (
+    *("time", "inputs", "batch", "reduce", "backend", "threads", "sparse", "free"),
+    *("shapes", "functions", "budget"),
+)
 
 
 def _comparable(option: Any) -> Any:

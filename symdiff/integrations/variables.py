@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from ..errors import ShapeError
 from ..frontend.outputs import pack, unpack
+from ..graph.primitives import NOTHING_KNOWN, Assumptions
 from ..graph.sizes import Shape, Size, show, value
 from ..runtime.calls.arguments import as_floats
+from .free_entries import count, free_positions, spread
 
 __all__ = ["Point", "Variables", "in_square", "point_of"]
 
@@ -57,13 +59,18 @@ class Variables:
     names : sequence of str
     shapes : sequence of shape
         Letters for sizes are known from the other inputs; one more is told by the length of the vector.
+    facts : sequence of Assumptions, optional
+        What is declared of each, where the vector holds the free entries alone.
     """
 
-    def __init__(self, template: Any, names: Sequence[str], shapes: Sequence[Shape]) -> None:
+    def __init__(
+        self, template: Any, names: Sequence[str], shapes: Sequence[Shape], facts: Sequence[Assumptions] | None = None
+    ) -> None:
         self.template = template
         self.names, self.shapes = tuple(names), tuple(shapes)
+        self.facts = None if facts is None or not any(map(any, facts)) else tuple(facts)
         self._is_fixed = not any(isinstance(size, Size) for shape in self.shapes for size in shape)
-        self._is_vector = len(self.shapes) == 1 and len(self.shapes[0]) == 1
+        self._is_vector = self.facts is None and len(self.shapes) == 1 and len(self.shapes[0]) == 1
 
     def join(self, structure: Any) -> Floats:
         """Return the variables as one vector.
@@ -74,17 +81,31 @@ class Variables:
             If the structure, or the shape of a variable, is another one.
         """
         parts = []
-        for name, shape, part in zip(self.names, self.shapes, unpack(self.template, structure, "x"), strict=True):
+        every = zip(self.names, self.shapes, self._known, unpack(self.template, structure, "x"), strict=True)
+        for name, shape, facts, part in every:
             array = as_floats(name, part)
             fits = [isinstance(size, Size) or size == length for size, length in zip(shape, array.shape, strict=False)]
             if array.ndim != len(shape) or not all(fits):
                 raise ShapeError(f"{name} has shape {show(array.shape)}; expected {show(shape)}")
-            parts.append(array.ravel())
+            parts.append(array.ravel() if self.facts is None else array.ravel()[free_positions(array.shape, facts)])
         return np.concatenate(parts) if parts else np.empty(0)
+
+    @property
+    def _known(self) -> tuple[Assumptions, ...]:
+        return (NOTHING_KNOWN,) * len(self.shapes) if self.facts is None else self.facts
+
+    def by_entries(self, derivative: Any, shapes: Sequence[tuple[int, ...]], both: bool = False) -> Any:
+        """Return a derivative by all elements, along its last axis or along both, as one by what the vector holds."""
+        if self.facts is None:
+            return derivative
+        matrix = spread(tuple(shapes), self.facts)
+        reduced = derivative @ matrix
+        return matrix.T @ reduced if both else reduced
 
     def lengths(self, known: Mapping[str, int]) -> list[int]:
         """Return the number of elements of each variable, for numbers of the letters."""
-        return [math.prod(value(size, known) for size in shape) for shape in self.shapes]
+        known_shapes = [tuple(value(size, known) for size in shape) for shape in self.shapes]
+        return [count(shape, facts) for shape, facts in zip(known_shapes, self._known, strict=True)]
 
     def split(self, x: Any, known: Mapping[str, int]) -> list[Floats]:
         """Return the parts of a vector, each of the shape of its variable.
@@ -102,14 +123,17 @@ class Variables:
             if isinstance(size, int) and size != len(vector):
                 raise ShapeError(f"x has {len(vector)} elements; expected {size}, those of {self.names[0]}")
             return [vector]
-        shapes = self.shapes
         if not self._is_fixed:
             known = self._with_last(len(vector), known)
-            shapes = tuple(tuple(self._number(size, known) for size in shape) for shape in shapes)
-        lengths = [math.prod(shape) for shape in shapes]
+        shapes = tuple(tuple(self._number(size, known) for size in shape) for shape in self.shapes)
+        lengths = [count(shape, facts) for shape, facts in zip(shapes, self._known, strict=True)]
         if sum(lengths) != len(vector):
             told = ", ".join(f"{name} {show(shape)}" for name, shape in zip(self.names, shapes, strict=True))
+            told = told if self.facts is None else f"the free entries of {told}"
             raise ShapeError(f"x has {len(vector)} elements; expected {sum(lengths)}, those of {told}")
+        if self.facts is not None:
+            vector = spread(shapes, self.facts) @ vector
+            lengths = [math.prod(shape) for shape in shapes]
         ends = accumulate(lengths)
         return [vector[end - n : end].reshape(own) for n, end, own in zip(lengths, ends, shapes, strict=True)]
 

@@ -37,6 +37,7 @@ class TypedKernel(Kernel, Generic[Result]):
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -52,6 +53,7 @@ def compile(
     sparse: None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -59,6 +61,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -74,6 +77,7 @@ def compile(
     sparse: Literal["csr"],
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -81,6 +85,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -96,6 +101,7 @@ def compile(
     sparse: Literal["csc"],
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -103,6 +109,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -118,6 +125,7 @@ def compile(
     sparse: Literal["coo"],
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -125,6 +133,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -140,6 +149,7 @@ def compile(
     sparse: Literal["bsr"],
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -147,6 +157,7 @@ def compile(
 @overload
 def compile(
     formula: One,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -162,6 +173,7 @@ def compile(
     sparse: Literal["values"],
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -184,6 +196,7 @@ def compile(
     sparse: None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -206,6 +219,7 @@ def compile(
     sparse: None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -228,6 +242,7 @@ def compile(
     sparse: None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -250,6 +265,7 @@ def compile(
     sparse: None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -272,6 +288,7 @@ def compile(
     sparse: None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,
@@ -279,6 +296,7 @@ def compile(
 @overload
 def compile(
     formula: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -294,6 +312,7 @@ def compile(
     sparse: FormatName | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     **named_shapes: Any,

@@ -11,7 +11,7 @@ from ..frontend.array import Array
 from ..frontend.numpy.operands import Operand, as_node, provenance_of
 from ..graph import Node, inputs_of
 from ..graph.reference.interpret import evaluate
-from ..ground.guard import refuse
+from ..ground.guard import guarded, refuse
 from .supports import QUANTILES
 from .table import Distribution, named_functions
 
@@ -52,7 +52,7 @@ def density(row: Distribution, function: str, symbolic: bool = False) -> Callabl
     run.__qualname__ = title
     run.__doc__ = _described(row, function, signature)
     run.__signature__ = signature  # type: ignore[attr-defined]
-    return run
+    return guarded(run)
 
 
 def _bound(title: str, signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,12 +96,14 @@ class OperatorKernel:
 def linear_operator(
     formula: Any,
     wrt: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     hessian: bool = False,
     backend: str = "auto",
     threads: int | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> OperatorKernel:
@@ -119,8 +121,8 @@ def linear_operator(
         Second derivatives of a scalar (its products are hvp), in place of first ones (jvp and vjp).
     backend, threads
         As for :func:`symdiff.compile`.
-    shapes, budget, **named_shapes
-        Shapes of the inputs of text, and how much work it may take.
+    shapes, functions, budget, **named_shapes
+        Shapes of the inputs of text, what it may call besides, and how much work it may take.
 
     Returns
     -------
@@ -141,9 +143,8 @@ def linear_operator(
     >>> J.shape, J @ np.ones(4), J.T @ np.ones(3)
     ((3, 4), array([1., 3., 5.]), array([1., 2., 4., 2.]))
     """
-    read = read_formula(
-        formula, merge_shapes(shapes, named_shapes), ("inputs", "hessian", "backend", "threads", "shapes", "budget")
-    )
+    keywords = ("inputs", "hessian", "backend", "threads", "shapes", "functions", "budget")
+    read = read_formula(formula, merge_shapes(shapes, named_shapes), keywords, functions)
     if not isinstance(read.value, Array):
         raise ArgumentError("linear_operator of several formulas; expected one")
     by = read.variables(wrt)

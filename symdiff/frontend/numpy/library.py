@@ -21,7 +21,7 @@ from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln, sph_harm_y_imag, sph_harm_y_real
 from . import creation, operations, positions, reductions, shaping
-from .linalg import building, exponential, norms, products, solving, spectra
+from .linalg import building, norms, products, solving, spectra
 from .routines import (
     choices,
     chosen,
@@ -241,7 +241,7 @@ _add("pinv", solving.pinv)
 _add("matrix_rank", spectra.matrix_rank)
 for _name in ("eigvalsh", "expm", "logm", "sqrtm", "svdvals"):
     _add(_name, getattr(spectra, _name))
-_add("expm_frechet", exponential.expm_frechet, 2, 2, 2, in_text=False)
+_add("expm_frechet", spectra.expm_frechet, 2, 2, 2, in_text=False)
 _add("eigenvectors", lambda x: spectra.eigh(x).eigenvectors)
 _add("eigh", spectra.eigh, in_text=False)
 _add("simple_eigenvalues", spectra.simple_eigenvalues)

@@ -24,7 +24,7 @@ from ...graph import (
     whole,
 )
 from ...graph.scalars.functions import to_real
-from ...graph.sizes import Dim, Shape, Size, divide, named, product, show
+from ...graph.sizes import Dim, Shape, Size, divide, named, product, read_size, show
 from ...ground.budget import limits
 from .indexing import gather_array, getitem
 
@@ -116,9 +116,12 @@ def parse_size(size: Any) -> Dim:
     if isinstance(node, Node):
         return size_of(node)
     if isinstance(size, str):
-        if not size.isidentifier() or len(size) > 64:
-            raise ShapeError(f"the size {size[:40]!r} is not a name; expected letters, digits and _, e.g. 'n'")
-        return named(size)
+        told = named(size) if size.isidentifier() else None if size.isdigit() else read_size(size)
+        if not isinstance(told, Size) or any(len(one) > 64 for one in told.names):
+            raise ShapeError(
+                f"the size {size[:40]!r} is not a name; expected letters, digits and _, e.g. 'n', or products: 'm*n'"
+            )
+        return told
     try:
         number = whole_number("size", size)
     except ArgumentError:

@@ -192,7 +192,8 @@ def unpack(template: Any, value: Any, what: str = "out") -> list[Any]:
         parts = zip(template.parts, template.values_of(value, what), strict=True)
         return [leaf for part, own in parts for leaf in unpack(part, own, what)]
     if isinstance(template, list | tuple):
-        if not isinstance(value, list | tuple) or len(value) != len(template):
+        rows = isinstance(value, np.ndarray) and value.ndim > 0 and what != "out"
+        if not (rows or isinstance(value, list | tuple)) or len(value) != len(template):
             kind = "list" if isinstance(template, list) else "tuple"
             raise ArgumentError(f"{what} must be a {kind} of {len(template)} arrays; got {_described(value)}")
         return [leaf for part, one in zip(template, value, strict=True) for leaf in unpack(part, one, what)]

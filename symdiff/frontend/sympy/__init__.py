@@ -35,6 +35,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import Node
 from .inputs import Inputs
@@ -42,7 +44,7 @@ from .inputs import Inputs
 if TYPE_CHECKING:
     from .forms import Definitions
 
-__all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "symbols_in", "to_sympy"]
+__all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "listed_symbols", "symbols_in", "to_sympy"]
 
 
 #: What SymPy raises where it cannot hold an expression, such as a comparison with nan.
@@ -56,6 +58,11 @@ def is_sympy(value: object) -> bool:
     return "sympy" in packages
 
 
+def holds_sympy(value: object) -> bool:
+    """Tell whether ``value`` is an array of NumPy's that holds objects of SymPy, as ``np.asarray(matrix)`` does."""
+    return isinstance(value, np.ndarray) and value.dtype == object and any(map(is_sympy, value.flat))
+
+
 def symbols_in(value: object) -> list[Any] | None:
     """Return the entries of an explicit matrix, array or Tuple of SymPy's that stands for several variables.
 
@@ -64,6 +71,8 @@ def symbols_in(value: object) -> list[Any] | None:
     list or None
         None for anything else.
     """
+    if holds_sympy(value):
+        return list(value.flat)  # type: ignore[attr-defined]
     if not is_sympy(value):
         return None
     import sympy as sp
@@ -73,6 +82,13 @@ def symbols_in(value: object) -> list[Any] | None:
     if isinstance(value, sp.NDimArray):
         return list(sp.flatten(value.tolist()))
     return list(value) if isinstance(value, sp.Tuple) else None
+
+
+def listed_symbols(inputs: Any) -> Any:
+    """Return a list of inputs with lists in place of the explicit matrices of SymPy's in it."""
+    if isinstance(inputs, list | tuple) and type(inputs) in (list, tuple):
+        return type(inputs)(symbols_in(one) or listed_symbols(one) for one in inputs)
+    return symbols_in(inputs) if holds_sympy(inputs) else inputs
 
 
 def __getattr__(attribute: str) -> Any:
@@ -109,6 +125,10 @@ def from_sympy(expr: Any, inputs: Inputs | None = None) -> Node:
     >>> from_sympy(A * A.T).shape
     (2, 2)
     """
+    if holds_sympy(expr):
+        from sympy import ImmutableDenseNDimArray
+
+        expr = ImmutableDenseNDimArray(expr.flatten().tolist(), expr.shape)
     node: Node = import_module(".read", __name__).read(expr, Inputs() if inputs is None else inputs)
     return node
 

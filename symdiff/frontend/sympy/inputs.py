@@ -212,15 +212,11 @@ def _check_number(symbol: Any, what: str) -> None:
 
 
 #: What SymPy's predicates say of a symbol; symbols are real, so antihermitian matrices are skew.
-_PREDICATES: dict[str, dict[str, Any]] = {
-    "positive": {"positive": True},
-    "symmetric": {"symmetric": True},
-    "antihermitian": {"skew": True},
-    "diagonal": {"diagonal": True},
-    "lower_triangular": {"triangular": "lower"},
-    "upper_triangular": {"triangular": "upper"},
-    "positive_definite": {"positive_definite": True},
-    "orthogonal": {"orthogonal": True},
+_PREDICATES = {
+    **{name: name for name in ("positive", "symmetric", "diagonal", "positive_definite", "orthogonal")},
+    "antihermitian": "skew",
+    "lower_triangular": "lower",
+    "upper_triangular": "upper",
 }
 
 
@@ -235,7 +231,7 @@ def _assumed(symbol: Any) -> Assumptions:
     from sympy.assumptions.assume import AppliedPredicate, global_assumptions
 
     said = [
-        assume(**_PREDICATES[fact.function.name])
+        assume(**{_PREDICATES[fact.function.name]: True})
         for fact in global_assumptions
         if isinstance(fact, AppliedPredicate) and fact.arguments == (symbol,) and fact.function.name in _PREDICATES
     ]

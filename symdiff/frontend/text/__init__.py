@@ -14,6 +14,8 @@ Files
     values             lists, tuples and numbers on their way to an array
     indexed            elements by index, behind an arrow
     sums               letters that a part of the text has for itself; sums over a whole number
+    given_functions    functions that the caller gives to a text
+    text_functions     functions that a text defines, written out
     build              the tree to arrays
     parse              all of it
     dialects           the languages of others

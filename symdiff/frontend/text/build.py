@@ -26,7 +26,7 @@ from ...graph.sizes import Dim, Shape, check_elements, named
 from ...ground.advice import REFUSED, TEXT, advice, close_to
 from ...ground.budget import spend
 from ...ground.guard import refuse
-from ...ground.limits import Limits
+from ...ground.limits import LIMITS, Limits
 from ..array import Array, asarray
 from ..numpy.shaping import size_of
 from ..symbols import array as make_input
@@ -34,11 +34,12 @@ from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
 from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
+from .text_functions import OTHERWISE, expanded
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
-from .vocabulary import TextFunction
+from .vocabulary import DERIVATIVES, TextFunction
 
 #: Said of a function that is no other one misspelt.
-_OWN = "; docs/functions.md lists them, and a definition of your own, h = x * y, takes no arguments"
+_OWN = "; docs/functions.md lists them, and a line above may define your own, f(x) = x * exp(-x)"
 #: Names with a value of their own. An input of the same name goes before them.
 CONSTANTS: Mapping[str, float] = MappingProxyType(
     {"pi": math.pi, "π": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
@@ -84,7 +85,7 @@ class Parsed:
 
 
 def build_arrays(
-    tree: Tree, inputs: dict[str, Array], scalars: bool, functions: Mapping[str, TextFunction], limits: Limits
+    tree: Tree, inputs: dict[str, Array], undeclared: str, functions: Mapping[str, TextFunction], limits: Limits
 ) -> Parsed:
     """Build the arrays that a tree stands for.
 
@@ -92,9 +93,10 @@ def build_arrays(
     ----------
     tree : Tree
     inputs : dict of str to Array
-        What names mean; scalars that the text mentions are added where ``scalars`` is set.
-    scalars : bool
-        Whether a name that is not known is a scalar input, or an error.
+        What names mean; scalars that the text mentions are added.
+    undeclared : {"error", "scalar", "distinct"}
+        What a name is that is not known. "distinct" is a scalar unless its name is close to a known one, which is
+        more likely misspelt.
     functions : mapping of str to TextFunction
         What the formula may call.
     limits : Limits
@@ -108,7 +110,8 @@ def build_arrays(
     SymdiffError
         What an operation refuses, with the sub-formula and a caret.
     """
-    return _Builder(tree, inputs, scalars, functions, limits).build()
+    taken = {"an input": inputs, "a function": functions, "a constant": CONSTANTS}
+    return _Builder(tree, expanded(tree, taken, limits), inputs, undeclared, functions, limits).build()
 
 
 class _Builder:
@@ -117,19 +120,21 @@ class _Builder:
     def __init__(
         self,
         tree: Tree,
+        terms: list[SyntaxNode],
         inputs: dict[str, Array],
-        scalars: bool,
+        undeclared: str,
         functions: Mapping[str, TextFunction],
         limits: Limits,
     ) -> None:
         self.text = tree.text
-        self.terms = tree.terms
-        self.inputs, self.scalars = inputs, scalars
+        self.terms = terms
+        self.inputs, self.undeclared = inputs, undeclared
+        self.shapeless: list[str] = []
         self.functions, self.limits = functions, limits
         self.names: dict[str, Array] = {}
         self.mentioned, self.measured = set[str](), set[str]()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
-        for name in _sizes_in(tree.terms) - inputs.keys() - CONSTANTS.keys():
+        for name in _sizes_in(terms) - inputs.keys() - CONSTANTS.keys():
             self.sizes.setdefault(name, named(name))  # a letter that no input has (any more)
         self.values: list[Any] = []
         self.sound: set[Shape] = set()  # shapes that are within the limits
@@ -157,7 +162,7 @@ class _Builder:
             try:
                 spend(1 + len(term.children))
                 value = meaning[term.kind](term)
-                if isinstance(value, Array) and value.shape not in self.sound:
+                if isinstance(value, Array) and value.shape not in self.sound and not self.may_be_sparse(term):
                     check_elements(value.shape, self.limits)
                     self.sound.add(value.shape)
             except Exception as error:
@@ -172,6 +177,10 @@ class _Builder:
             raise self.located(error, self.terms[last]) from error
         return Parsed(result, self.inputs, self.names, self.mentioned, self.measured)
 
+    def may_be_sparse(self, term: SyntaxNode) -> bool:
+        """Tell whether a term is a derivative, most of which may be 0, in text that has no limits of its own."""
+        return term.kind == "call" and term.value[0] in DERIVATIVES and self.limits.elements >= LIMITS.elements
+
     def located(self, error: Exception, term: SyntaxNode) -> Exception:
         """Return ``error`` as symdiff's own, with the sub-formula and a caret."""
         try:
@@ -183,17 +192,18 @@ class _Builder:
         if isinstance(error, ParseError):
             return error if error.text is not None else ParseError(str(error), self.text, term.caret)
         part = repr(shortened(" ".join(self.text[term.start : term.end].split()), 60))
-        if self.scalars and self.mentioned and isinstance(error, ShapeError):
-            part += f". No shapes came, so names are numbers; give shapes, as in {min(self.mentioned)}=3"
+        if self.shapeless and isinstance(error, ShapeError):
+            names = ", ".join(self.shapeless[:3]) + ", ..." * (len(self.shapeless) > 3)
+            part += f". No shape came for {names}, a number therefore; give shapes, as in {min(self.shapeless)}=3"
         return type(error)(with_caret(f"{shortened(str(error), 600)}; in {part}", self.text, term.caret))
 
     # ---------------------------------------------------------------- names
 
     def of_name(self, term: SyntaxNode) -> Array | float:
         name = term.value
-        for start, end, own in self.letters.get(name, ()):
+        for start, end, stand_in in self.letters.get(name.partition(OTHERWISE)[0], ()):
             if start <= term.start < end:
-                return Array(own)
+                return Array(stand_in(name))
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
@@ -204,16 +214,17 @@ class _Builder:
             return Array(extent(self.sizes[name]))
         if name in CONSTANTS:
             return CONSTANTS[name]
-        if name in self.functions and not self.scalars:
+        known = [*self.inputs, *self.names]
+        close = "" if self.undeclared == "scalar" else close_to(name, [*CONSTANTS, *known])
+        if self.undeclared != "error" and (name in self.functions or not close):
+            self.inputs[name] = make_input(name, ())
+            self.mentioned.add(name)
+            self.shapeless.append(name)
+            return self.inputs[name]
+        if name in self.functions:
             raise ParseError(
                 f"{name!r} is a function; expected its arguments, {name}(...), or a shape if it is an input: {name}=()"
             )
-        if self.scalars:
-            self.inputs[name] = make_input(name, ())
-            self.mentioned.add(name)
-            return self.inputs[name]
-        known = [*self.inputs, *self.names]
-        close = close_to(name, [*CONSTANTS, *known])
         raise ParseError(
             f"{name!r} is not known here{close}; inputs and definitions: {_listed(known)}. "
             f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
@@ -224,7 +235,7 @@ class _Builder:
         given = self.inputs.get(term.value)
         if given is None or given.node.dtype is not INT:
             return Axis(term.value)
-        arrows = self.arrows.get(term.value, [])
+        arrows = self.arrows.get(term.value.partition(OTHERWISE)[0], [])
         behind = bisect_right(arrows, (term.start, len(self.text)))
         if behind and term.start < arrows[behind - 1][1]:
             return Axis(term.value)
@@ -444,11 +455,13 @@ class _Builder:
             return value.items
         if isinstance(value, Mapped) and name.startswith("funm"):
             return value
-        if isinstance(value, str) and name == "einsum":
+        if isinstance(value, str) and name in _WORDED:
             return value
         return value if isinstance(value, tuple | int) and not isinstance(value, bool) else self.operand(place)
 
 
+#: Functions that take a word by position: subscripts, the order of a norm.
+_WORDED = frozenset(("cond", "einsum", "norm"))
 #: Functions that take sizes, and the first of their arguments that is one.
 _SIZED = {"eye": 0, "zeros": 0, "ones": 0, "arange": 0, "tri": 0, "broadcast_to": 1}
 

@@ -40,8 +40,8 @@ def parse_graph(
     shapes : mapping of str to shape
         Shape of each input: ``()`` for a scalar, ``4`` or ``(4,)`` for a vector, ``(2, 4)``; a
         size may be a name, ``("n", "n")``.
-    undeclared : {"error", "scalar"}
-        What a name is that the shapes lack.
+    undeclared : {"error", "scalar", "distinct"}
+        What a name is that the shapes lack; "distinct" is a scalar unless it looks like one of them misspelt.
     functions : mapping of str to TextFunction, optional
         What the formula may call.
     limits : Limits, optional
@@ -103,13 +103,12 @@ def parse_within(
 ) -> Parsed:
     """Build the graph of a formula of inputs that are there already, as :func:`parse_graph` does.
 
-    ``inputs`` receives what the text mentions besides, where ``undeclared`` is "scalar", so that several texts
-    share their inputs.
+    ``inputs`` receives the scalars that the text mentions besides, so that several texts share their inputs.
     """
-    if undeclared not in {"error", "scalar"}:
-        raise ArgumentError(f"undeclared={undeclared!r} came; expected 'error' or 'scalar'")
+    if undeclared not in {"error", "scalar", "distinct"}:
+        raise ArgumentError(f"undeclared={undeclared!r} came; expected 'error', 'scalar' or 'distinct'")
     limits = limits or limits_in_force()
-    return build_arrays(parse_tree(text, limits), inputs, undeclared == "scalar", functions, limits)
+    return build_arrays(parse_tree(text, limits), inputs, undeclared, functions, limits)
 
 
 def parse_known(

@@ -19,18 +19,18 @@ SUM = "sum_over"
 _FORM = f"{SUM}(k, n, x**k) takes a letter, a number of terms from k = 0 on, and a formula of the letter"
 
 
-def letters_of(terms: Sequence[SyntaxNode]) -> dict[str, list[tuple[int, int, Node]]]:
-    """Return from where to where a name is a letter, and what stands for it there."""
-    found = {
-        name: [(start, end, Mapped.of(name)) for start, end in spans]
+def letters_of(terms: Sequence[SyntaxNode]) -> dict[str, list[tuple[int, int, Callable[[str], Node]]]]:
+    """Return from where to where a name is a letter, and what makes of it what stands for it there."""
+    found: dict[str, list[tuple[int, int, Callable[[str], Node]]]] = {
+        name: [(start, end, Mapped.of) for start, end in spans]
         for name, spans in arrows_of(terms, "mapping").items()
     }
     for term in terms:
         if term.kind == "call" and term.value[0] == SUM and len(term.children) == 3:
             letter, _, formula = (terms[child] for child in term.children)
             if letter.kind == "name":
-                own, known = _number(str(letter.value)), found.setdefault(str(letter.value), [])
-                known += [(letter.start, letter.end, own), (formula.start, formula.end, own)]
+                known = found.setdefault(str(letter.value), [])
+                known += [(letter.start, letter.end, _number), (formula.start, formula.end, _number)]
     return found
 
 
@@ -57,7 +57,7 @@ def sum_of(letter: str, length: Dim, formula: Array, limits: Limits) -> Array:
     if work > limits.elements:
         raise LimitError(f"the sum adds up {work} numbers, over {limits.elements}, which is the limit")
     own = _number(letter)
-    return sum_over(letter, length, lambda k: Array(substitute([formula.node], {own: k.node})[0]))
+    return sum_over(letter.replace("'", ""), length, lambda k: Array(substitute([formula.node], {own: k.node})[0]))
 
 
 def _number(name: str) -> Node:

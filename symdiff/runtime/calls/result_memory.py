@@ -18,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._kernels import call
+from ...errors import LimitError
+from ...graph.sizes import Shape, fixed, show
 
-__all__ = ["empty"]
+__all__ = ["empty", "refuse_beyond_memory"]
 
 MEGABYTE = 1 << 20
 #: What is kept unless the environment says otherwise: so many bytes, and such a part of the machine's memory.
@@ -41,6 +43,23 @@ def limit() -> int:
             f"SYMDIFF_RESULT_MEMORY={wish!r} is no number of megabytes; it is left out", RuntimeWarning, stacklevel=2
         )
     return min(MOST, _memory() // PART)
+
+
+def refuse_beyond_memory(names: Sequence[str], shapes: Sequence[Shape]) -> None:
+    """Refuse a dense result of one sample that takes over half of the machine's memory.
+
+    Raises
+    ------
+    LimitError
+    """
+    for name, shape in zip(names, shapes, strict=True):
+        needed, there = 8 * math.prod(fixed(shape) or ()), _memory()
+        if needed > max(there // 2, MOST):
+            raise LimitError(
+                f"{name} of shape {show(shape)} needs {needed / 1e9:.0f} GB in each call, over half of this machine's "
+                f"{there / 1e9:.0f}; where most of a Jacobian or Hessian is 0, pass sparse='csr' to compute and store "
+                "the others alone"
+            )
 
 
 def _memory() -> int:

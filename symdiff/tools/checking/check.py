@@ -62,10 +62,12 @@ OTHER_SIZES = (4, 3, 5, 2)
 @budgeted
 def check(
     formula: Any,
+    /,
     wrt: Any = None,
     *,
     at: Mapping[Any, Any] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     seed: int = 0,
     points: int = 1,
     digits: float = 8,
@@ -82,6 +84,7 @@ def check(
     at : mapping of input or name to array_like, optional
         The point; inputs it lacks are drawn at random where the formula is finite.
     shapes : mapping of str to shape, optional
+    functions : mapping of str to callable, optional
     **named_shapes
         As for :func:`compile`. Named sizes are small numbers where ``at`` does not tell.
     seed : int
@@ -122,7 +125,7 @@ def check(
         raise ArgumentError(f"seed={seed!r:.60}; expected a whole number from 0 up, or None")
     if isinstance(digits, bool) or not isinstance(digits, int | float) or not 1 <= digits <= 14:
         raise ArgumentError(f"digits={digits!r:.60}; expected a number from 1 to 14")
-    read = read_formula(formula, merge_shapes(shapes, named_shapes), _OPTIONS)
+    read = read_formula(formula, merge_shapes(shapes, named_shapes), _OPTIONS, functions)
     inputs = order_inputs(read, None)
     results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]
     outputs = [result.node for result in results]
@@ -151,7 +154,7 @@ def check(
     return report
 
 
-_OPTIONS = ("wrt", "at", "shapes", "seed", "points", "digits", "budget")
+_OPTIONS = ("wrt", "at", "shapes", "functions", "seed", "points", "digits", "budget")
 
 
 def _name_of(key: Any) -> str:

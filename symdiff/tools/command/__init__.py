@@ -9,6 +9,7 @@ Invariants
     * With ``--json`` standard output is one JSON object, and the exit code is the same.
     * Results are written complete or not at all, and what would prevent it is found out first.
 Files
+    functions     functions of modules that a formula may call
     options       shapes, numbers and kinds of derivative from options
     tables        which columns of a table are which inputs
     write_files   results into files

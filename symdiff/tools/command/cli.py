@@ -48,12 +48,13 @@ from .frame import (
     overwrite_option,
     read_any,
     rewrites_of,
-    value_option,
+    value_or_flag_option,
 )
 from .inspect import bench_command, check_command, completion_command, report_command
 from .options import (
     Numbers,
     batched,
+    column_of,
     declare,
     read_data,
     read_shapes,
@@ -154,7 +155,7 @@ def derive(
 @main.command("eval", cls=FormulaCommand)
 @derivative_options
 @data_option
-@value_option
+@value_or_flag_option
 @click.option("--batch", metavar="X,y", help="Inputs with one sample a row; auto: all that come from files.")
 @click.option("--rows-at-once", type=click.IntRange(1), help="Read and compute so many rows of --batch at a time.")
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
@@ -186,8 +187,10 @@ def evaluate(
     symdiff eval "log(det(A))" --wrt A --data A=a.npy --out g.npy
     symdiff eval "s * exp(-r * t)" --wrt s --wrt r --data t.parquet --batch auto --out greeks.parquet
     symdiff eval "sum(w * x)**2" --wrt w --data x=t.csv --batch x --value "w=[1,2]"
+    symdiff eval "s * exp(-r * t)" --wrt s --value --data t.csv --batch auto --out greeks.csv
     symdiff eval @loss.txt --value x=2 --json
     """
+    has_value, values = "" in values, tuple(one for one in values if one)
     data = tuple(columns_by_name(data, asked.formula, values))
     sources = dict(split_pair("--data", one, "X=x.npy") for one in data)
     streams = open_streams(data, batch) if rows_at_once else {}
@@ -205,6 +208,9 @@ def evaluate(
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
     with _shapes_told(samples):
         kind, results = asked.results(read)
+    if asked.wrt:
+        value = {"value": read.value} if has_value and isinstance(read.value, Array) else {}
+        results = value | {column_of(kind, label): one for label, one in results.items()}
     read.refuse_unused("numbers")
     if out is not None:
         lead = 0 if reduce else len(_lead(numbers, samples))
@@ -236,7 +242,8 @@ def evaluate(
         origin = sources.get(name, "--value")
         say(console, f"{name}: {described(one)}, {samples_of(one, samples[name])} from {origin}", "dim")
     for label, result in results.items():
-        summarise(console, f"{kind} by {label}" if asked.wrt else label, result, computed[label], out is None)
+        title = f"{kind} {label}" if asked.wrt and label != "value" else label
+        summarise(console, title, result, computed[label], out is None)
     say(console, ran(served, kernel, seconds), "dim")
     if out is not None:
         say(console, f"wrote {out} ({write_arrays(out, computed)} bytes)")

@@ -28,6 +28,7 @@ from ...ground.budget import Opened, limits
 from ...ground.guard import refuse
 from ...simplify import stabilize
 from ..terminal import echo
+from .functions import load_functions
 from .options import DECLARED, KINDS, Facts, declare, differentiate, read_shapes
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "rewrites_of",
     "shape_option",
     "value_option",
+    "value_or_flag_option",
     "wrt_option",
 ]
 
@@ -122,6 +124,10 @@ class Commands(_HelpInLines, click.Group):
                     raise Failure(str(ours)) from error
 
 
+#: Where the functions of a formula are kept while its command runs.
+_FUNCTIONS = "symdiff.functions"
+
+
 class FormulaCommand(PlainCommand):
     """A command that takes a formula, which may begin with a minus sign and may come from anybody."""
 
@@ -131,6 +137,8 @@ class FormulaCommand(PlainCommand):
         self.params.append(click.Option(["--untrusted"], is_flag=True, help=words))
         words = "The language of FORMULA, where it is another one; then --shape A=matrix declares letters."
         self.params.append(click.Option(["--dialect"], type=click.Choice(list(DIALECTS)), help=words))
+        words = "A function that FORMULA may call, of a module of Python: models:mm, or f=models:mm. Its code is run."
+        self.params.append(click.Option(["--functions"], multiple=True, metavar="MODULE:NAME", help=words))
         for fact in DECLARED:
             option = f"--{fact.replace('_', '-')}"
             words = f"Declare an input {fact.replace('_', ' ')}; several with commas between them."
@@ -139,7 +147,12 @@ class FormulaCommand(PlainCommand):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command within the budget of the formula, whose text is read here."""
         ctx.params["facts"] = {fact: ctx.params.pop(fact) for fact in DECLARED}
-        untrusted = ctx.params.pop("untrusted")
+        untrusted, named = ctx.params.pop("untrusted"), ctx.params.pop("functions")
+        if untrusted and named:
+            raise click.UsageError(
+                "--functions with --untrusted; a stranger's text calls no code, leave one of them out"
+            )
+        ctx.meta[_FUNCTIONS] = load_functions(named) if named else None
         with Opened("strict" if untrusted else "default"):
             ctx.params["formula"] = formula_text(ctx.params["formula"], untrusted)
             return super().invoke(ctx)
@@ -178,6 +191,16 @@ data_option = click.option(
 )
 value_option = click.option(
     "--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."
+)
+#: The same where ``--value`` alone asks for the value of the formula.
+value_or_flag_option = click.option(
+    "--value",
+    "values",
+    multiple=True,
+    is_flag=False,
+    flag_value="",
+    metavar="[a=3.5]",
+    help="A number, or lists of them: v=[1,2]; alone, behind the formula: the formula's value beside its derivative.",
 )
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 json_option = click.option("--json", "as_data", is_flag=True, help="Print one JSON object, and nothing else.")
@@ -274,8 +297,11 @@ def formula_text(given: str, untrusted: bool) -> str:
 
 def read_any(text: str, declared: Mapping[str, Any], dialect: str | None) -> Formula:
     """Read a formula in a dialect, or in the language of formulas."""
+    functions = click.get_current_context().meta[_FUNCTIONS]
+    if functions and dialect is not None:
+        raise click.UsageError("--functions with --dialect; give one of them")
     if dialect is None:
-        return read_formula(text, declared)
+        return read_formula(text, declared, functions=functions)
     return read_formula(DIALECTS[dialect](text, {name: _kind_of(shape) for name, shape in declared.items()}).result)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "KINDS",
     "Facts",
     "batched",
+    "column_of",
     "declare",
     "differentiate",
     "read_data",
@@ -45,16 +46,7 @@ Facts: TypeAlias = Mapping[str, Sequence[str]]
 KINDS = ("auto", "gradient", "jacobian", "hessian", "jvp", "vjp", "hvp")
 _SEEDED = ("jvp", "vjp", "hvp")
 #: What may be declared of inputs, by the name of the option.
-DECLARED: dict[str, dict[str, Any]] = {
-    "symmetric": {"symmetric": True},
-    "skew": {"skew": True},
-    "diagonal": {"diagonal": True},
-    "lower": {"triangular": "lower"},
-    "upper": {"triangular": "upper"},
-    "positive_definite": {"positive_definite": True},
-    "orthogonal": {"orthogonal": True},
-    "positive": {"positive": True},
-}
+DECLARED = ("symmetric", "skew", "diagonal", "lower", "upper", "positive_definite", "orthogonal", "positive")
 
 
 def differentiate(
@@ -132,6 +124,20 @@ def differentiate(
     return kind, dict(zip(wrt, found, strict=True))
 
 
+def column_of(kind: str, wrt: str) -> str:
+    """Return the name of a derivative by one variable, or of a Hessian by two.
+
+    Examples
+    --------
+    >>> column_of("gradient", "F"), column_of("hessian", "x"), column_of("hessian", "x, y")
+    ('d/dF', 'd2/dx dx', 'd2/dx dy')
+    """
+    if kind == "hessian":
+        first, _, second = wrt.partition(", ")
+        return f"d2/d{first} d{second or first}"
+    return f"d/d{wrt}" if kind in ("gradient", "jacobian") else wrt
+
+
 def split_pair(option: str, given: str, example: str) -> tuple[str, str]:
     """Split ``NAME=REST``.
 
@@ -197,7 +203,7 @@ def declare(shapes: Mapping[str, GivenShape], facts: Facts, sizes: bool = True) 
             usual: GivenShape = () if fact == "positive" else ("n", "n")
             plain, known = split(found.get(name, usual))
             try:
-                found[name] = Declaration(plain, joined(known, assume(**DECLARED[fact])))
+                found[name] = Declaration(plain, joined(known, assume(**{fact: True})))
             except ArgumentError as error:
                 raise ArgumentError(f"{name!r} is {error}") from None
     return found

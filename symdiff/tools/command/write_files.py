@@ -27,9 +27,7 @@ __all__ = ["check_target", "column_names", "write_arrays", "write_rows"]
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
-def check_target(
-    path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,), *, overwrite: bool = False
-) -> None:
+def check_target(path: Path, sources: Sequence[Path], axes: Sequence[int] = (0,), *, overwrite: bool = False) -> None:
     """Refuse a file that a result cannot be written to, before the result is computed.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, overload
 
@@ -152,8 +152,10 @@ class Steps(Sequence[NumberedEquation]):
 def steps(
     f: Any,
     wrt: Any,
+    /,
     *,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: str | Budget | None = None,
     **named_shapes: Any,
 ) -> Steps:
@@ -165,7 +167,7 @@ def steps(
         A formula of any shape.
     wrt : str, SymPy symbol or Array, or tuple or list of them
         Inputs of the formula, or named sub-formulas, which are held as variables of their own.
-    shapes, budget, **named_shapes
+    shapes, functions, budget, **named_shapes
         As for :func:`gradient`.
 
     Returns
@@ -205,7 +207,7 @@ def steps(
     4. df = 2 * (h @ dh)    power rule [DLMF 4.4.4]
     5. df/dh = 2 * h        first identification theorem [MN 9, theorem 5.11]
     """
-    read = read_formula(f, merge_shapes(shapes, named_shapes), ("wrt", "shapes", "budget"))
+    read = read_formula(f, merge_shapes(shapes, named_shapes), ("wrt", "shapes", "functions", "budget"), functions)
     if not isinstance(read.value, Array):
         raise ArgumentError("the steps of several formulas; expected one (call it for each)")
     by = read.variables(wrt)

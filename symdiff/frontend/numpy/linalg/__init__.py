@@ -10,9 +10,8 @@ Invariants
 Files
     products     products of vectors, matrices and blocks: kron, cross, vecdot and its kin
     building     matrices from vectors and blocks: block_diag, toeplitz and its kin, vander
-    exponential  exponentials of any matrices, and their derivatives in a direction
     norms        norms of vectors and matrices, condition numbers
-    spectra      eigenvalues, singular values, functions of symmetric matrices, least squares
+    spectra      eigenvalues, singular values, functions of symmetric matrices, exponentials of any, least squares
     solving      solutions, factors, powers, pseudo-inverses of full rank
 Add
     a function in one of these files, and a row in :mod:`symdiff.frontend.numpy.library`

@@ -14,7 +14,7 @@ from .. import reductions
 from ..indexing import getitem
 from ..shaping import Axis, axes_of, axis_of, moveaxis, permute, several, shown
 from .solving import inv
-from .spectra import mirrored, svdvals
+from .spectra import mirrored, mirrored_spectrum, svdvals
 
 
 def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
@@ -109,6 +109,8 @@ def _of_matrices(x: Node, ord: Any, axes: tuple[int, int], keepdims: bool) -> No
 
 def _singular(x: Node, ord: Any, what: str) -> Node:
     """Return the largest singular value, the smallest, or the sum of all."""
+    if ord == "nuc" and not all(isinstance(size, int) for size in x.shape[-2:]):  # of letters there are no positions
+        return apply("multiply", 0.5, reductions.sum(apply("abs", mirrored_spectrum(x)), -1))
     if ord == "nuc":
         return reductions.sum(svdvals(x), -1)
     values, count = mirrored(x, what)

@@ -205,6 +205,16 @@ def expm(x: Node) -> Node:
     return _named("expm", "exp", x)
 
 
+def expm_frechet(a: Node, e: Node) -> tuple[Node, Node]:
+    """Return the exponential of ``a`` and its derivative in the direction ``e``."""
+    a, e = to_real(a), to_real(e)
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or e.shape != a.shape:
+        raise ShapeError(
+            f"expm_frechet of shapes {show(a.shape)} and {show(e.shape)}; expected square matrices of one shape"
+        )
+    return exponential(a), exponential(a, e)
+
+
 def logm(x: Node) -> Node:
     """Return the logarithm of a symmetric positive definite matrix; nan where an eigenvalue is negative."""
     return _named("logm", "log", x)
@@ -285,7 +295,12 @@ def mirrored(x: Node, what: str) -> tuple[Node, int]:
         raise UnsupportedError(f"{what} of a matrix of shape {show((m, n))}; expected fixed sizes")
     if not m or not n:
         raise ShapeError(f"{what} of a matrix of shape {show((m, n))}; expected one row and one column at least")
-    return matrix("eigvalsh", _wielandt(x)), min(m, n)
+    return mirrored_spectrum(x), min(m, n)
+
+
+def mirrored_spectrum(x: Node) -> Node:
+    """Return singular values, zeros and negative singular values of a matrix of any size, in rising order."""
+    return matrix("eigvalsh", _wielandt(to_real(x)))
 
 
 def svd(x: Node, full_matrices: bool = True, compute_uv: bool = True) -> Singular | Node:
