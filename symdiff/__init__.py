@@ -88,7 +88,8 @@ if TYPE_CHECKING:
     from . import xp as xp
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
-    from .frontend.functions.recurrence import iterate, scan, sum_over
+    from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
+    from .frontend.functions.solutions import fixed_point, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .runtime.kernel import Kernel
@@ -177,13 +178,17 @@ _LATER = {
     "custom": ".frontend.functions.custom",
     "complex_array": ".complexes",
     "export": ".tools.export",
+    "fixed_point": ".frontend.functions.solutions",
     "iterate": ".frontend.functions.recurrence",
     "linear_operator": ".tools.linear_operator",
+    "minimizer": ".frontend.functions.solutions",
     "objective": ".integrations.objective",
+    "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
     "sum_over": ".frontend.functions.recurrence",
     "ComplexArray": ".complexes",
+    "while_loop": ".frontend.functions.recurrence",
     "wirtinger": ".complexes",
 }
 #: Modules that users meet as attributes, imported when they are first used.

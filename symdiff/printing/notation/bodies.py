@@ -127,8 +127,21 @@ def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write
     return Term("function", tuple(args), name, node.shape)
 
 
+def _custom(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    """Write a custom function by its name, a solution by its equations, functions of a letter of their own."""
+    rule = node.payload.rule
+    if getattr(rule, "letter", None) is None:
+        return Term("function", tuple(args), rule.name, node.shape)
+    taken = set(names)
+    letter = _fresh(rule.title, rule.letter.shape, taken)
+    known = {rule.letter: letter, **dict(zip(rule.parameters, args, strict=True))}
+    equations = [Term("mapping", (body,), letter.data, body.shape) for body in write(rule.equations, known, taken)]
+    return Term("function", (*equations, *(args[k] for k in rule.given)), rule.name, node.shape)
+
+
 #: How they are written.
 INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
+    "custom": _custom,
     "recurrence": _recurrence,
     "spectral": _spectral,
     "isotropic": _isotropic,

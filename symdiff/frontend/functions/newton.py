@@ -1,0 +1,228 @@
+"""Newton's method as formulas: loops that end by themselves, for one equation, for systems and for minima.
+
+An iteration has converged where its step is below four units in the last place of x, or the residual below the rounding
+of the terms that it is a sum of. Both are asked as "is the sum with it the same number", so that a loop in float32 or in
+multiprecision ends at its own rounding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...calculus.derivatives import Trail, jacobian
+from ...calculus.modes import pushforward
+from ...errors import NotDifferentiableError
+from ...graph import Node, elementwise, reshape, substitute, zeros
+from ...graph.scalars.arithmetic import terms_of
+from ...simplify import simplify
+from ..array import Array
+from ..numpy.creation import eye
+from .recurrence import while_loop
+
+__all__ = ["Equations", "Found", "bracketed", "damped", "descended", "solved_systems"]
+
+
+#: Sums and products within each other, and terms of one sum, whose rounding is looked at.
+DEPTH, TERMS = 6, 64
+
+
+class Found(NamedTuple):
+    """A solution, whether it converged, and the steps that were taken."""
+
+    x: Array
+    converged: Array
+    steps: Array
+
+
+class Equations:
+    """Formulas g of an unknown x, as many as x has elements, with their derivative.
+
+    Parameters
+    ----------
+    letter : Node
+        The unknown, a placeholder.
+    formula : Node
+        g, of the shape of the unknown.
+    tolerance : float or None
+        Steps relative to x that are small; None for four units in the last place.
+    """
+
+    def __init__(self, letter: Node, formula: Node, tolerance: float | None) -> None:
+        self.letter, self.formula, self.tolerance = letter, formula, tolerance
+        self.slope = jacobian(formula, letter, "zero", {}, Trail())
+        self.terms = magnitude(formula)
+
+    def _at(self, node: Node, x: Array) -> Array:
+        return Array(substitute([node], {self.letter: x.node})[0])
+
+    def value(self, x: Array) -> Array:
+        """Return g(x)."""
+        return self._at(self.formula, x)
+
+    def derivative(self, x: Array) -> Array:
+        """Return the derivative of g; of an array a matrix, both with flat axes."""
+        slope, n = self.slope, self.letter.size
+        return self._at(reshape(slope, (n, n)) if self.letter.ndim else slope, x)
+
+    def near(self, x: Array, step: Array) -> Array:
+        """Tell whether a step is within the tolerance of x."""
+        if self.tolerance is not None:
+            return abs(step) <= self.tolerance * abs(x)
+        return x + step / 8.0 == x
+
+    def small(self, x: Array, residual: Array) -> Array:
+        """Tell which residuals are rounding."""
+        terms = self._at(self.terms, x)
+        return terms + abs(residual) / 2.0 == terms
+
+    def uncertainty(self, x: Array) -> Array:
+        """Return the residual, or its rounding where that is more."""
+        return np.maximum(abs(self.value(x)), 2.0**-51 * self._at(self.terms, x))
+
+    def bent(self, x: Array, step: Array) -> Array | None:
+        """Return the second derivative along a step twice; None where there is none."""
+        direction = step.node
+        try:
+            first = pushed(self.formula, self.letter, direction)
+            second = pushed(first, self.letter, direction)
+        except NotDifferentiableError:
+            return None
+        return self._at(second, x)
+
+
+def pushed(formula: Node, letter: Node, direction: Node) -> Node:
+    """Return the derivative of a formula along a direction that does not depend on the letter."""
+    (slope,) = pushforward([formula], {letter: direction})
+    return zeros(formula.shape) if slope is None else simplify([slope])[0]
+
+
+def magnitude(formula: Node, depth: int = DEPTH) -> Node:
+    """Return the sum of the absolute terms that a formula is a sum of, within products too."""
+    if formula.is_multiplication and depth:
+        a, b = formula.args
+        return elementwise("multiply", (magnitude(a, depth - 1), magnitude(b, depth - 1)))
+    terms = terms_of(formula, TERMS).parts if depth else ()
+    if len(terms) < 2:
+        return elementwise("abs", (formula,))
+    first, *rest = (magnitude(term, depth - 1) for _, term in terms)
+    for part in rest:
+        first = first + part
+    return first
+
+
+# ---------------------------------------------------------------------------- one equation
+
+
+def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_most: int) -> Found:
+    """Find a root between two points where g has different signs, and never leave them.
+
+    A step is Newton's where it stays inside and shrinks to half of the one before the last, and halves the bracket
+    elsewhere (Press et al., Numerical Recipes, 2007, 9.4).
+    """
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    below, above = g.value(low), g.value(high)
+    side = np.sign(below)
+    known = (below == 0.0) | (above == 0.0)
+    valid = side * np.sign(above) < 0.0
+    begin = _middle(low, high) if start is None else np.minimum(np.maximum(start, low), high)
+    going = np.where(valid & ~known, 1.0, 0.0)
+    width = high - low
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, a, b, _, before, last, _, count = state
+        residual, slope = g.value(x), g.derivative(x)
+        same = residual * side > 0.0
+        a, b = np.where(same, x, a), np.where(same, b, x)
+        change = residual / slope
+        newton = x - change
+        inside = (newton > a) & (newton < b)
+        taken = inside & (2.0 * abs(change) <= before)
+        following = np.where(taken, newton, _middle(a, b))
+        small = g.small(x, residual)
+        done = small | (taken & g.near(x, change)) | g.near(following, b - a)
+        following = np.where(small, np.where(inside, newton, x), following)
+        return following, a, b, abs(residual), last, abs(following - x), np.where(done, 0.0, 1.0), count + 1.0
+
+    begun = (begin, low, high, 0.0 * begin, width, width, going, 0.0)
+    x, _, _, residual, _, _, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
+    # at a pole the signs differ, too
+    is_root = residual <= np.maximum(abs(below), abs(above))
+    converged = known | (valid & (still == 0.0) & is_root)
+    return Found(np.where(below == 0.0, low, np.where(above == 0.0, high, x)), converged, count)
+
+
+def _middle(a: Array, b: Array) -> Array:
+    """Return a number between two: in the middle of the exponents where these are far apart."""
+    far = (a * 1e-3 > b) | (b * 1e-3 > a)
+    wide = far & (np.sign(a) * np.sign(b) > 0.0)
+    return np.where(wide, np.sign(a) * (np.sqrt(abs(a)) * np.sqrt(abs(b))), 0.5 * a + 0.5 * b)
+
+
+def damped(g: Equations, start: Array, at_most: int) -> Found:
+    """Find a root from a start: a step of Newton's is halved until the residual is less than before."""
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, base, least, change, newton, _, count = state
+        residual = g.value(x)
+        own = -residual / g.derivative(x)
+        better = abs(residual) < least
+        base, least = np.where(better, x, base), np.where(better, abs(residual), least)
+        newton = np.where(better, own, newton)
+        change = np.where(better, own, 0.5 * change)
+        small = g.small(x, residual)
+        stuck = ~better & g.near(base, newton / 128.0)
+        done = (better & (small | g.near(x, own))) | stuck
+        # a last step beyond the rounding of the residual costs nothing
+        last = np.where(stuck | ~(abs(change) < np.inf), base, base + change)
+        following = np.where(done, last, base + change)
+        return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+
+    infinite = 0.0 * start + np.inf
+    nothing = 0.0 * start
+    begun = (start, start, infinite, nothing, infinite, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
+    return Found(x, still == 0.0, count)
+
+
+# ---------------------------------------------------------------------------- systems
+
+
+def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
+    """Find a root of several equations from a start, by damped steps; where the matrix is singular by steps downhill."""
+    shape = start.shape
+    largest = _largest
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, base, least, change, newton, _, count = state
+        residual = np.reshape(g.value(x), (-1,))
+        length = np.linalg.norm(residual)
+        own = np.reshape(-solved(g.derivative(x), residual), shape)
+        better = length < least
+        base, least = np.where(better, x, base), np.where(better, length, least)
+        newton = np.where(better, own, newton)
+        change = np.where(better, own, 0.5 * change)
+        small = np.all(g.small(x, g.value(x)))
+        stuck = ~better & g.near(largest(base), largest(newton) / 128.0)
+        done = (better & (small | g.near(largest(x), largest(own)))) | stuck
+        following = np.where(stuck, base, base + change)
+        return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+
+    begun = (start, start, np.inf, 0.0 * start, 0.0 * start + np.inf, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
+    return Found(x, still == 0.0, count)
+
+
+def _largest(x: Array) -> Array:
+    return np.max(abs(x))
+
+
+def solved(matrix: Array, right: Array) -> Array:
+    """Return the solution, and for a singular matrix a step along which the residual falls."""
+    regular = abs(np.linalg.slogdet(matrix)[1]) < np.inf
+    n = matrix.shape[0]
+    down = right @ matrix
+    moved = matrix @ down
+    scale = (down @ down) / (moved @ moved)
+    return np.linalg.solve(np.where(regular, matrix, Array(eye(n))), np.where(regular, right, scale * down))

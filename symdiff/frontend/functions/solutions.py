@@ -1,0 +1,322 @@
+"""Solutions as formulas: ``root``, ``fixed_point`` and ``minimizer``, each with a closed formula of its unknown.
+
+The value is a loop of Newton's method (:mod:`.newton`), which nothing differentiates: the derivative is that of the
+implicit function theorem, a formula of the solution, so that further derivatives follow from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...calculus.derivatives import Trail, jacobian
+from ...calculus.modes import pushforward
+from ...calculus.rules import ImplicitRule
+from ...errors import ArgumentError, DtypeError, ShapeError
+from ...graph import BOOL, INT, REAL, Node, broadcast_to, placeholder, postorder, reshape, substitute, zeros
+from ...graph import custom as custom_node
+from ...graph.scalars.functions import to_real
+from ...graph.sizes import show
+from ...ground.guard import described, guarded, is_function, users
+from ...ground.names import is_name
+from ...simplify import simplify
+from ..array import Array
+from ..numpy.operands import as_node, provenance_of
+from ..symbols import array as make_input
+from .closing import called, captured_by
+from .newton import Equations, Found, bracketed, damped, solved, solved_systems
+
+__all__ = ["fixed_point", "minimizer", "root"]
+
+#: Iterations, unless told otherwise.
+AT_MOST = 50
+
+
+@guarded
+def root(g: Any, x: Any, start: Any = None, bracket: Any = None, at_most: int = AT_MOST, tol: float | None = None) -> Array:
+    """Return the solution x of g(x) = 0, as a formula of all else that g depends on.
+
+    Parameters
+    ----------
+    g : Array or callable
+        The equation's left side, or as many as x has elements, in the shape of x; or a function of x that gives it.
+    x : Array or str
+        The unknown: a symbol, which is no input of the result, or its name, where g is a function and there is a start.
+    start : array, optional
+        Where the search begins, of the shape of x, which a number has for all elements.
+    bracket : pair of scalars, optional
+        For one equation: two numbers or formulas between which g changes its sign. The search never leaves them. One of
+        start and bracket is needed.
+    at_most : int
+        Iterations.
+    tol : float, optional
+        Steps relative to x below which the search ends; by default four units in the last place. It ends too where the
+        residual is the rounding of the terms of g.
+
+    Returns
+    -------
+    Array
+        Of the shape of x: nan where the search did not converge, or where g has one sign at both ends of the bracket.
+
+    Raises
+    ------
+    ArgumentError
+        If there is neither a start nor a bracket, or a bracket for several equations.
+    ShapeError
+        If there are more equations than unknowns, or fewer.
+    DtypeError
+        If something is not a real number.
+
+    Notes
+    -----
+    One equation is solved by Newton's method, with a bracket as soon as one is given, so that the search stays inside
+    and ends; several by Newton's method whose steps are halved until the residuals fall. Each sample of a batch ends
+    by itself.
+
+    The derivative is dx = -inv(dg/dx) dg (implicit function theorem), a formula of the solution, which has derivatives
+    of every order again; iterations are not differentiated, and a start has no influence. At multiple roots, and
+    wherever dg/dx is singular up to rounding, derivatives are nan.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> x, a = sd.scalar("x"), sd.scalar("a")
+    >>> r = sd.root(x**2 - a, x, start=1.0)
+    >>> r
+    root(x -> x ** 2 - a, 1)
+    >>> sd.gradient(r, a)
+    1 / (2 * root(x -> x ** 2 - a, 1))
+    >>> sd.compile([r, sd.gradient(r, a)])(4.0)
+    [2.0, 0.25]
+    """
+    asked = _Asked("root", x, start, bracket, at_most, tol)
+    return asked.solution(asked.formula(g, "g"))
+
+
+@guarded
+def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: float | None = None) -> Array:
+    """Return the solution of x = step(x), as a formula of all else that the step depends on.
+
+    Parameters
+    ----------
+    step : Array or callable
+        A formula of x in the shape of x, or a function that gives it.
+    x, start, at_most, tol
+        As for :func:`root`.
+
+    Returns
+    -------
+    Array
+        The root of ``x - step``, found by Newton's method from the start: the step is not repeated, so it need not be
+        a contraction.
+
+    See Also
+    --------
+    root : what holds there of values, derivatives and errors holds here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symdiff as sd
+    >>> x, c = sd.scalar("x"), sd.scalar("c")
+    >>> f = sd.fixed_point(c * np.cos(x), x, 1.0)
+    >>> print(sd.compile(f)(1.0).round(12))
+    0.739085133215
+    """
+    asked = _Asked("fixed_point", x, start, None, at_most, tol)
+    formula = asked.formula(step, "step")
+    return asked.solution(asked.unknown - formula, formula)
+
+
+@guarded
+def minimizer(*args: Any, **options: Any) -> Array:
+    raise NotImplementedError
+
+
+class _Asked:
+    """What one call asks for, with the unknown as a placeholder of the formula's own."""
+
+    def __init__(self, name: str, x: Any, start: Any, bracket: Any, at_most: Any, tol: Any) -> None:
+        self.name = name
+        if start is None and bracket is None:
+            raise ArgumentError(f"{name} without a start; expected start=, or bracket=(lower, upper) for one equation")
+        self.at_most, self.tol = _whole(name, at_most), _tolerance(name, tol)
+        self.start = None if start is None else _real(start, f"the start of {name}")
+        self.ends = _ends(name, bracket)
+        if isinstance(x, str):
+            x = make_input(x, () if self.start is None else self.start.shape)
+        symbol = as_node(x) if isinstance(x, Array) else None
+        if symbol is None or not symbol.is_input or symbol.dtype is not REAL:
+            raise ArgumentError(f"the unknown of {name} is {described(x)}; expected a symbol, as sd.scalar('x') makes it")
+        self.symbol = symbol
+        title = symbol.name if isinstance(symbol.name, str) else getattr(symbol.name, "text", "") or "x"
+        self.title = title if is_name(title) else "x"
+        if self.ends and symbol.ndim:
+            raise ArgumentError(
+                f"a bracket for an unknown of shape {show(symbol.shape)}; expected a start, or one equation in one unknown"
+            )
+        if self.start is not None and self.start.shape != symbol.shape:
+            if self.start.ndim:
+                raise ShapeError(
+                    f"the start of {name} has shape {show(self.start.shape)}; expected that of the unknown, "
+                    f"{show(symbol.shape)}"
+                )
+            self.start = broadcast_to(self.start, symbol.shape)
+        self.unknown = placeholder(("unknown",), symbol.shape)
+
+    def formula(self, value: Any, what: str) -> Node:
+        """Return a formula of the unknown, or what a function gives for it."""
+        if is_function(value):
+            value = users(value)(Array(self.symbol))
+        node = _real(value, f"{what} of {self.name}")
+        (inside,) = substitute([node], {self.symbol: self.unknown})
+        if inside.shape != self.unknown.shape:
+            raise ShapeError(
+                f"{what} of {self.name} has shape {show(inside.shape)} for an unknown of shape "
+                f"{show(self.unknown.shape)}; expected as many equations as unknowns, in the same shape"
+            )
+        return inside
+
+    def solution(self, equations: Node, *written: Node) -> Array:
+        """Return the node of a solution of equations of the unknown; ``written`` is what is shown for them."""
+        operands = [*([] if self.start is None else [self.start]), *self.ends]
+        shown = written or (equations,)
+        captured = captured_by([equations, *shown], [self.unknown])
+        self._refuse_positions([equations])
+        args = list(dict.fromkeys([*captured, *operands]))
+        plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
+        own = {arg: to for arg, to in plain.items() if arg in set(captured)}
+        equations, *shown = substitute([equations, *shown], own)
+        operands = [plain[node] for node in operands]
+        g = Equations(self.unknown, equations, self.tol)
+        found = self._found(g, [Array(node) for node in operands])
+        given = tuple(args.index(node) for node in [*([] if self.start is None else [self.start]), *self.ends])
+        rule, body = _ruled(self, g, found, tuple(plain.values()), tuple(shown), given)
+        node = custom_node(rule, args, body)
+        return Array(node, provenance_of(*(Array(arg) for arg in args), node))
+
+    def _found(self, g: Equations, operands: Sequence[Array]) -> Found:
+        start = operands[0] if self.start is not None else None
+        if self.ends:
+            lower, upper = operands[-2:]
+            return bracketed(g, start, (lower, upper), self.at_most)
+        assert start is not None
+        return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
+
+    def _refuse_positions(self, nodes: Sequence[Node]) -> None:
+        for node in postorder(nodes):
+            if node.dtype is INT:
+                raise DtypeError(
+                    f"positions in the equations of {self.name}: {called(node)}; take elements at positions before, and "
+                    "name them"
+                )
+
+
+def _ruled(
+    asked: _Asked, g: Equations, found: Found, parameters: tuple[Node, ...], shown: tuple[Node, ...], given: tuple[int, ...]
+) -> tuple[ImplicitRule, Node]:
+    """Return the rule of a solution and its value, in terms of the parameters."""
+    letter = asked.unknown
+    value = placeholder(("solution",), letter.shape)
+    seeds = tuple(placeholder(("seed", k), p.shape) for k, p in enumerate(parameters))
+    moving = {p: seed for p, seed in zip(parameters, seeds, strict=True) if p.dtype is REAL}
+    (change,) = pushforward([g.formula], moving)
+    image = zeros(letter.shape) if change is None else _implicit(g, change)
+    (image,) = substitute([image], {letter: value})
+    body = np.where(found.converged, found.x, np.nan)
+    residual = g.value(body)
+    told = (found.steps.node, residual.node, to_real(found.converged.node))
+    return ImplicitRule(
+        asked.name,
+        parameters,
+        "differential",
+        seeds,
+        (image,),
+        value=value,
+        regular=np.where(_regular(g, body), body, np.nan).node,
+        letter=letter,
+        title=asked.title,
+        equations=shown,
+        given=given,
+        told=told,
+    ), body.node
+
+
+def _implicit(g: Equations, change: Node) -> Node:
+    """Return -inv(g_x) dg."""
+    n = g.letter.size
+    if not g.letter.ndim:
+        return simplify([-change / g.slope])[0]
+    right = reshape(-change, (n,))
+    step = np.linalg.solve(Array(reshape(g.slope, (n, n))), Array(right))
+    return reshape(simplify([step.node])[0], g.letter.shape)
+
+
+def _regular(g: Equations, x: Array) -> Array:
+    """Tell whether a root is a single one, by its uncertainty d: g_x has to stay about the same along it.
+
+    That is |inv(g_x) g_xx d d| <= |d| / 4, a half of what is enough for a single root nearby (Kantorovich 1948).
+    """
+    matrix = g.derivative(x)
+    error = g.uncertainty(x)
+    if not g.letter.ndim:
+        step = error / matrix
+        bent = g.bent(x, step)
+        distinct = matrix != 0.0
+        return distinct if bent is None else distinct & (4.0 * abs(bent) <= error)
+    step = np.reshape(solved(matrix, np.reshape(error, (-1,))), x.shape)
+    bent = g.bent(x, step)
+    distinct = abs(np.linalg.slogdet(matrix)[1]) < np.inf
+    if bent is None:
+        return distinct
+    away = solved(matrix, np.reshape(bent, (-1,)))
+    return distinct & (4.0 * np.linalg.norm(away) <= np.linalg.norm(np.reshape(step, (-1,))))
+
+
+# ---------------------------------------------------------------------------- what comes
+
+
+def _real(value: Any, what: str) -> Node:
+    try:
+        node = as_node(value)
+    except DtypeError as error:
+        raise DtypeError(f"{what}: {error}") from None
+    if node.dtype is INT:
+        raise DtypeError(f"{what} is an array of positions; expected real numbers")
+    if node.dtype is BOOL:
+        raise DtypeError(f"{what} is a condition; expected real numbers")
+    return node
+
+
+def _ends(name: str, bracket: Any) -> list[Node]:
+    if bracket is None:
+        return []
+    if not isinstance(bracket, tuple | list) or len(bracket) != 2:
+        raise ArgumentError(f"bracket={described(bracket)} of {name}; expected two numbers or formulas, (lower, upper)")
+    ends = [_real(end, f"the bracket of {name}") for end in bracket]
+    for end in ends:
+        if end.ndim:
+            raise ShapeError(f"the bracket of {name} has an end of shape {show(end.shape)}; expected two scalars")
+    if all(end.is_constant for end in ends) and not float(ends[0].value) < float(ends[1].value):
+        raise ArgumentError(
+            f"bracket=({float(ends[0].value):g}, {float(ends[1].value):g}) of {name}; expected a lower end below the upper"
+        )
+    return ends
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError(f"at_most={value!r:.40} of {name}; expected a number of iterations, 1 or more")
+    return int(value)
+
+
+def _tolerance(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    known = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
+    if not known or not 0.0 < value < 1.0 or not math.isfinite(value):
+        raise ArgumentError(f"tol={value!r:.40} of {name}; expected a number between 0 and 1, relative to the solution")
+    return float(value)
