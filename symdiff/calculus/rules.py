@@ -459,6 +459,8 @@ class ImplicitRule(CustomRule):
         Formulas of the unknown and the parameters that say what is solved, as they are written.
     given : tuple of int
         The parameters that are written behind them: a start, or both ends of a bracket.
+    options : tuple of (str, float)
+        What is written behind these by name.
     told : tuple of Node
         Iterations, residual and whether it converged, as formulas of the parameters.
     """
@@ -469,6 +471,7 @@ class ImplicitRule(CustomRule):
     title: str = "x"
     equations: tuple[Node, ...] = ()
     given: tuple[int, ...] = ()
+    options: tuple[tuple[str, float], ...] = ()
     told: tuple[Node, ...] = ()
 
     @property

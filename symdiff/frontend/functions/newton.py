@@ -145,7 +145,7 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
         following = np.where(small, np.where(inside, newton, x), following)
         return following, a, b, abs(residual), last, abs(following - x), np.where(done, 0.0, 1.0), count + 1.0
 
-    begun = (begin, low, high, 0.0 * begin, width, width, going, 0.0)
+    begun = (begin, low, high, 0.0, width, width, going, 0.0)
     x, _, _, residual, _, _, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
     # at a pole the signs differ, too
     is_root = residual <= np.maximum(abs(below), abs(above))
@@ -179,9 +179,7 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
         following = np.where(done, last, base + change)
         return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
 
-    infinite = 0.0 * start + np.inf
-    nothing = 0.0 * start
-    begun = (start, start, infinite, nothing, infinite, 1.0, 0.0)
+    begun = (start, start, np.inf, 0.0, np.inf, 1.0, 0.0)
     x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
     return Found(x, still == 0.0, count)
 
@@ -209,7 +207,8 @@ def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
         following = np.where(stuck, base, base + change)
         return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
 
-    begun = (start, start, np.inf, 0.0 * start, 0.0 * start + np.inf, 1.0, 0.0)
+    nothing = Array(zeros(start.node.shape))
+    begun = (start, start, np.inf, nothing, nothing, 1.0, 0.0)
     x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
     return Found(x, still == 0.0, count)
 

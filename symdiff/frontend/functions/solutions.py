@@ -21,7 +21,6 @@ from ...graph import custom as custom_node
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import show
 from ...ground.guard import described, guarded, is_function, users
-from ...ground.names import is_name
 from ...simplify import simplify
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
@@ -144,6 +143,8 @@ class _Asked:
         if start is None and bracket is None:
             raise ArgumentError(f"{name} without a start; expected start=, or bracket=(lower, upper) for one equation")
         self.at_most, self.tol = _whole(name, at_most), _tolerance(name, tol)
+        told = {"at_most": None if self.at_most == AT_MOST else float(self.at_most), "tol": self.tol}
+        self.options = tuple((key, value) for key, value in told.items() if value is not None)
         self.start = None if start is None else _real(start, f"the start of {name}")
         self.ends = _ends(name, bracket)
         if isinstance(x, str):
@@ -152,8 +153,7 @@ class _Asked:
         if symbol is None or not symbol.is_input or symbol.dtype is not REAL:
             raise ArgumentError(f"the unknown of {name} is {described(x)}; expected a symbol, as sd.scalar('x') makes it")
         self.symbol = symbol
-        title = symbol.name if isinstance(symbol.name, str) else getattr(symbol.name, "text", "") or "x"
-        self.title = title if is_name(title) else "x"
+        self.title = _title(symbol)
         if self.ends and symbol.ndim:
             raise ArgumentError(
                 f"a bracket for an unknown of shape {show(symbol.shape)}; expected a start, or one equation in one unknown"
@@ -241,6 +241,7 @@ def _ruled(
         title=asked.title,
         equations=shown,
         given=given,
+        options=asked.options,
         told=told,
     ), body.node
 
@@ -277,6 +278,14 @@ def _regular(g: Equations, x: Array) -> Array:
 
 
 # ---------------------------------------------------------------------------- what comes
+
+
+def _title(symbol: Node) -> str:
+    """Return the letter of an unknown: the symbol's name, or that of a letter of text."""
+    if isinstance(symbol.name, str):
+        return symbol.name
+    key = symbol.name.key
+    return str(key[1]) if isinstance(key, tuple) and key[0] == "mapped" else "x"
 
 
 def _real(value: Any, what: str) -> Node:
