@@ -79,7 +79,7 @@ def result_of_loop(loop: Term, part: int, shape: Shape) -> Term:
 def _summed(term: Term) -> Term:
     """Write a loop that adds up a formula of its number as a sum."""
     loop: Loop = term.data
-    if loop.part is None or loop.part >= loop.carried or loop.rows:
+    if loop.part is None or loop.part >= loop.carried or loop.rows or loop.condition:
         return term
     start, after = term.args[loop.part], term.args[loop.carried + loop.part]
     carried = loop.letters[1 : 1 + loop.carried]

@@ -1,0 +1,90 @@
+/* Loops of the samples of a tile, each of which ends with its first turn that changes nothing: rows of arrays that samples
+   have, which go on move to the front, so that turns go over these alone.
+
+   Needs plan.h and checks.h. */
+
+#ifndef SD_SAMPLES_H
+#define SD_SAMPLES_H
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "checks.h"
+
+/* Rows up to which none move, and the part of the rows, in eighths, of which fewer go on when they move. */
+enum { SD_FEW_ROWS = 16, SD_GOING = 6 };
+
+/* The samples of a loop: the first rows of its arrays, which sample each is, and which go on. */
+typedef struct {
+  long rows, *sample;
+  char *going;
+} sd_going_rows;
+
+static inline long sd_row_bytes(const sd_state *s, long array) {
+  const sd_array *a = s->job->plan->arrays + array;
+  return a->shape[0] ? sd_bytes(a) / a->shape[0] : 0;
+}
+
+static int sd_begin_samples(sd_going_rows *of, long rows) {
+  of->rows = rows;
+  if (!(of->sample = malloc((size_t)rows * (sizeof(long) + 1) + 1))) return 0;
+  of->going = (char *)(of->sample + rows);
+  for (long i = 0; i < rows; i++) of->sample[i] = i;
+  return 1;
+}
+
+/* Find the rows that the last turn changed; returns how many these are. */
+static long sd_find_going(const sd_state *s, const sd_step *loop, const sd_going_rows *of) {
+  long found = 0;
+  memset(of->going, 0, (size_t)of->rows);
+  for (int k = 0; k < loop->swaps; k++) {
+    const char *now = s->data[loop->moved[2 * k]], *before = s->data[loop->moved[2 * k + 1]];
+    long bytes = sd_row_bytes(s, loop->moved[2 * k]);
+    if (bytes == 8) {
+      const int64_t *a = (const int64_t *)now, *b = (const int64_t *)before;
+      for (long i = 0; i < of->rows; i++) of->going[i] |= a[i] != b[i];
+      continue;
+    }
+    for (long i = 0; i < of->rows; i++)
+      if (!of->going[i]) of->going[i] = memcmp(now + i * bytes, before + i * bytes, (size_t)bytes) != 0;
+  }
+  for (long i = 0; i < of->rows; i++) found += of->going[i];
+  return found;
+}
+
+/* Move the rows that go on to the front. */
+static void sd_close_up(char *data, long bytes, const sd_going_rows *of) {
+  long to = 0;
+  if (bytes == 8) {
+    int64_t *at = (int64_t *)data;
+    for (long i = 0; i < of->rows; i++)
+      if (of->going[i]) at[to++] = at[i];
+    return;
+  }
+  for (long i = 0; i < of->rows; i++)
+    if (of->going[i]) memmove(data + bytes * to++, data + bytes * i, (size_t)bytes);
+}
+
+/* Write the rows that have ended to their places in the results, and move the others up. */
+static void sd_leave_samples(const sd_state *s, const sd_step *loop, sd_going_rows *of) {
+  const long *results = loop->moved + 2 * loop->swaps, *held = results + loop->swaps;
+  long to = 0;
+  for (int k = 0; k < loop->swaps; k++) {
+    long bytes = sd_row_bytes(s, results[k]);
+    char *now = s->data[loop->moved[2 * k]], *result = s->data[results[k]];
+    for (long i = 0; i < of->rows; i++)
+      if (!of->going[i]) memcpy(result + bytes * of->sample[i], now + bytes * i, (size_t)bytes);
+    sd_close_up(now, bytes, of);
+  }
+  for (int k = 0; k < loop->held; k++) sd_close_up(s->data[held[k]], sd_row_bytes(s, held[k]), of);
+  for (long i = 0; i < of->rows; i++)
+    if (of->going[i]) of->sample[to++] = of->sample[i];
+  of->rows = to;
+}
+
+/* Write what is left. */
+static void sd_end_samples(const sd_state *s, const sd_step *loop, sd_going_rows *of) {
+  memset(of->going, 0, (size_t)of->rows);
+  sd_leave_samples(s, loop, of);
+  free(of->sample);
+}
+#endif
