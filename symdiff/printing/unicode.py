@@ -433,7 +433,8 @@ class MathStyle(MathSigns):
             carried, on = group(letters[1:], self.parenthesised), group(after, self.parenthesised)
             goes_on, step = f"{carried}{self.mapped}{outputs[0]}", f"{carried}{self.mapped}{on}"
             text = self.function("while", goes_on, step, start, length)
-            return Piece(self.indexed(text, [str(loop.part)]) if loop.carried > 1 and loop.part is not None else text, ATOM)
+            several = loop.carried > 1 and loop.part is not None
+            return Piece(self.indexed(text, [str(loop.part)]) if several else text, ATOM)
         if not rows and not outputs and loop.part is not None:
             carried = group(letters[1 : 1 + loop.carried], self.parenthesised)
             text = self.composed(self.parenthesised(f"{carried}{self.mapped}{on}"), length) + f"({start})"

@@ -1,8 +1,8 @@
 """Newton's method as formulas: loops that end by themselves, for one equation, for systems and for minima.
 
-An iteration has converged where its step is below four units in the last place of x, or the residual below the rounding
-of the terms that it is a sum of. Both are asked as "is the sum with it the same number", so that a loop in float32 or in
-multiprecision ends at its own rounding.
+An iteration has converged where its step is below four units in the last place of x, or the residual below the
+rounding of the terms that it is a sum of. Both are asked as "is the sum with it the same number", so that a loop in
+float32 or in multiprecision ends at its own rounding.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...calculus.derivatives import Trail, jacobian
 from ...calculus.modes import pushforward
 from ...errors import NotDifferentiableError
 from ...graph import Node, elementwise, reshape, substitute, zeros
@@ -21,7 +20,7 @@ from ..array import Array
 from ..numpy.creation import eye
 from .recurrence import while_loop
 
-__all__ = ["Equations", "Found", "bracketed", "damped", "descended", "solved_systems"]
+__all__ = ["Equations", "Found", "bracketed", "damped", "solved", "solved_systems"]
 
 
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
@@ -43,15 +42,14 @@ class Equations:
     ----------
     letter : Node
         The unknown, a placeholder.
-    formula : Node
-        g, of the shape of the unknown.
+    formula, slope : Node
+        g, of the shape of the unknown, and its derivative.
     tolerance : float or None
         Steps relative to x that are small; None for four units in the last place.
     """
 
-    def __init__(self, letter: Node, formula: Node, tolerance: float | None) -> None:
-        self.letter, self.formula, self.tolerance = letter, formula, tolerance
-        self.slope = jacobian(formula, letter, "zero", {}, Trail())
+    def __init__(self, letter: Node, formula: Node, slope: Node, tolerance: float | None) -> None:
+        self.letter, self.formula, self.slope, self.tolerance = letter, formula, slope, tolerance
         self.terms = magnitude(formula)
 
     def _at(self, node: Node, x: Array) -> Array:
@@ -188,7 +186,7 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
 
 
 def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
-    """Find a root of several equations from a start, by damped steps; where the matrix is singular by steps downhill."""
+    """Find a root of several equations from a start, by damped steps; by steps downhill where the matrix is singular."""
     shape = start.shape
     largest = _largest
 

@@ -35,7 +35,9 @@ AT_MOST = 50
 
 
 @guarded
-def root(g: Any, x: Any, start: Any = None, bracket: Any = None, at_most: int = AT_MOST, tol: float | None = None) -> Array:
+def root(
+    g: Any, x: Any, start: Any = None, bracket: Any = None, at_most: int = AT_MOST, tol: float | None = None
+) -> Array:
     """Return the solution x of g(x) = 0, as a formula of all else that g depends on.
 
     Parameters
@@ -151,12 +153,13 @@ class _Asked:
             x = make_input(x, () if self.start is None else self.start.shape)
         symbol = as_node(x) if isinstance(x, Array) else None
         if symbol is None or not symbol.is_input or symbol.dtype is not REAL:
-            raise ArgumentError(f"the unknown of {name} is {described(x)}; expected a symbol, as sd.scalar('x') makes it")
+            came = f"the unknown of {name} is {described(x)}"
+            raise ArgumentError(f"{came}; expected a symbol, as sd.scalar('x') makes it")
         self.symbol = symbol
         self.title = _title(symbol)
         if self.ends and symbol.ndim:
             raise ArgumentError(
-                f"a bracket for an unknown of shape {show(symbol.shape)}; expected a start, or one equation in one unknown"
+                f"a bracket for an unknown of shape {show(symbol.shape)}; expected a start, or one equation of a scalar"
             )
         if self.start is not None and self.start.shape != symbol.shape:
             if self.start.ndim:
@@ -184,14 +187,16 @@ class _Asked:
         """Return the node of a solution of equations of the unknown; ``written`` is what is shown for them."""
         operands = [*([] if self.start is None else [self.start]), *self.ends]
         shown = written or (equations,)
-        captured = captured_by([equations, *shown], [self.unknown])
         self._refuse_positions([equations])
+        # what is outside has no name inside: what cancels in the slope has to be seen before
+        slope = jacobian(equations, self.unknown, "zero", {}, Trail())
+        captured = captured_by([equations, slope, *shown], [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
         own = {arg: to for arg, to in plain.items() if arg in set(captured)}
-        equations, *shown = substitute([equations, *shown], own)
+        equations, slope, *shown = substitute([equations, slope, *shown], own)
         operands = [plain[node] for node in operands]
-        g = Equations(self.unknown, equations, self.tol)
+        g = Equations(self.unknown, equations, slope, self.tol)
         found = self._found(g, [Array(node) for node in operands])
         given = tuple(args.index(node) for node in [*([] if self.start is None else [self.start]), *self.ends])
         rule, body = _ruled(self, g, found, tuple(plain.values()), tuple(shown), given)
@@ -210,13 +215,17 @@ class _Asked:
         for node in postorder(nodes):
             if node.dtype is INT:
                 raise DtypeError(
-                    f"positions in the equations of {self.name}: {called(node)}; take elements at positions before, and "
-                    "name them"
+                    f"positions in the equations of {self.name}: {called(node)}; take elements at positions before"
                 )
 
 
 def _ruled(
-    asked: _Asked, g: Equations, found: Found, parameters: tuple[Node, ...], shown: tuple[Node, ...], given: tuple[int, ...]
+    asked: _Asked,
+    g: Equations,
+    found: Found,
+    parameters: tuple[Node, ...],
+    shown: tuple[Node, ...],
+    given: tuple[int, ...],
 ) -> tuple[ImplicitRule, Node]:
     """Return the rule of a solution and its value, in terms of the parameters."""
     letter = asked.unknown
@@ -310,9 +319,8 @@ def _ends(name: str, bracket: Any) -> list[Node]:
         if end.ndim:
             raise ShapeError(f"the bracket of {name} has an end of shape {show(end.shape)}; expected two scalars")
     if all(end.is_constant for end in ends) and not float(ends[0].value) < float(ends[1].value):
-        raise ArgumentError(
-            f"bracket=({float(ends[0].value):g}, {float(ends[1].value):g}) of {name}; expected a lower end below the upper"
-        )
+        came = f"bracket=({float(ends[0].value):g}, {float(ends[1].value):g}) of {name}"
+        raise ArgumentError(f"{came}; expected a lower end below the upper")
     return ends
 
 

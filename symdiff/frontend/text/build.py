@@ -155,7 +155,7 @@ class _Builder:
             "binary": self.of_binary,
             "axis": self.of_axis,
             "by_index": self.of_indices,
-            "mapping": lambda term: Mapped(self.letter((term.start, term.end), term.value[0]), self.array(term.children[0])),
+            "mapping": self.of_mapping,
             "transpose": lambda term: self.array(term.children[0]).T,
             "index": self.of_index,
             "slice": self.of_slice,
@@ -235,6 +235,9 @@ class _Builder:
         """Return what stands for a letter of a function: an array of the shape of the start, if there is one."""
         start = self.shaped.get(span)
         return Mapped.of(name) if start is None else Mapped.of(name, self.array(start).shape)
+
+    def of_mapping(self, term: SyntaxNode) -> Mapped:
+        return Mapped(self.letter((term.start, term.end), term.value[0]), self.array(term.children[0]))
 
     def of_axis(self, term: SyntaxNode) -> Axis | Array:
         """Return an index behind an arrow, or the positions of that name, if no arrow around gives the name."""

@@ -1,6 +1,4 @@
-"""Letters that a part of a text has for itself: of ``x -> exp(x)``, of sums, ``sum_over(k, n, x**k)``, and of loops and
-solutions, ``root(x -> x**2 - a, 1)``.
-"""
+"""Letters that a part of a text has for itself: of ``x -> exp(x)``, sums, loops and solutions."""
 
 from __future__ import annotations
 

@@ -13,9 +13,10 @@
 /* Rows up to which none move, and the part of the rows, in eighths, of which fewer go on when they move. */
 enum { SD_FEW_ROWS = 16, SD_GOING = 6 };
 
-/* The samples of a loop: the first rows of its arrays, which sample each is, and which go on. */
+/* The samples of a loop: the first rows of its arrays, which sample each is, and which go on: as flags, and as the numbers of
+   these rows and of the others, which no branch has to guess. */
 typedef struct {
-  long rows, *sample;
+  long rows, *sample, *on, *ended;
   char *going;
 } sd_going_rows;
 
@@ -26,8 +27,9 @@ static inline long sd_row_bytes(const sd_state *s, long array) {
 
 static int sd_begin_samples(sd_going_rows *of, long rows) {
   of->rows = rows;
-  if (!(of->sample = malloc((size_t)rows * (sizeof(long) + 1) + 1))) return 0;
-  of->going = (char *)(of->sample + rows);
+  if (!(of->sample = malloc((size_t)rows * (3 * sizeof(long) + 1) + 2 * sizeof(long)))) return 0;
+  of->on = of->sample + rows, of->ended = of->on + rows + 1;
+  of->going = (char *)(of->ended + rows + 1);
   for (long i = 0; i < rows; i++) of->sample[i] = i;
   return 1;
 }
@@ -51,34 +53,36 @@ static long sd_find_going(const sd_state *s, const sd_step *loop, const sd_going
   return found;
 }
 
-/* Move the rows that go on to the front. */
-static void sd_close_up(char *data, long bytes, const sd_going_rows *of) {
-  long to = 0;
-  if (bytes == 8) {
-    int64_t *at = (int64_t *)data;
-    for (long i = 0; i < of->rows; i++)
-      if (of->going[i]) at[to++] = at[i];
-    return;
-  }
-  for (long i = 0; i < of->rows; i++)
-    if (of->going[i]) memmove(data + bytes * to++, data + bytes * i, (size_t)bytes);
+/* Move rows to the front, in their order. */
+static void sd_close_up(char *data, long bytes, const long *from, long count) {
+  int64_t *at = (int64_t *)data;
+  if (bytes == 8)
+    for (long k = 0; k < count; k++) at[k] = at[from[k]];
+  else
+    for (long k = 0; k < count; k++) memmove(data + bytes * k, data + bytes * from[k], (size_t)bytes);
 }
 
 /* Write the rows that have ended to their places in the results, and move the others up. */
 static void sd_leave_samples(const sd_state *s, const sd_step *loop, sd_going_rows *of) {
   const long *results = loop->moved + 2 * loop->swaps, *held = results + loop->swaps;
-  long to = 0;
+  long on = 0, ended = 0;
+  for (long i = 0; i < of->rows; i++) {
+    of->on[on] = of->ended[ended] = i;
+    on += of->going[i], ended += !of->going[i];
+  }
   for (int k = 0; k < loop->swaps; k++) {
     long bytes = sd_row_bytes(s, results[k]);
     char *now = s->data[loop->moved[2 * k]], *result = s->data[results[k]];
-    for (long i = 0; i < of->rows; i++)
-      if (!of->going[i]) memcpy(result + bytes * of->sample[i], now + bytes * i, (size_t)bytes);
-    sd_close_up(now, bytes, of);
+    if (bytes == 8)
+      for (long e = 0; e < ended; e++) ((int64_t *)result)[of->sample[of->ended[e]]] = ((int64_t *)now)[of->ended[e]];
+    else
+      for (long e = 0; e < ended; e++)
+        memcpy(result + bytes * of->sample[of->ended[e]], now + bytes * of->ended[e], (size_t)bytes);
+    sd_close_up(now, bytes, of->on, on);
   }
-  for (int k = 0; k < loop->held; k++) sd_close_up(s->data[held[k]], sd_row_bytes(s, held[k]), of);
-  for (long i = 0; i < of->rows; i++)
-    if (of->going[i]) of->sample[to++] = of->sample[i];
-  of->rows = to;
+  for (int k = 0; k < loop->held; k++) sd_close_up(s->data[held[k]], sd_row_bytes(s, held[k]), of->on, on);
+  for (long k = 0; k < on; k++) of->sample[k] = of->sample[of->on[k]];
+  of->rows = on;
 }
 
 /* Write what is left. */
