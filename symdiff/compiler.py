@@ -91,6 +91,7 @@ OPTIONS = (
     "shapes",
     "budget",
     "verbose",
+    "full_output",
 )
 
 #: Stages that are told of: reading, simplifying, lowering, making what runs, keeping it.
@@ -118,6 +119,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: bool = False,
     **named_shapes: Any,
 ) -> Kernel:
     """Compile a formula to a kernel that runs over NumPy arrays.
@@ -184,6 +186,9 @@ def compile(
     verbose : bool
         Tell on standard error how far the compilation is: a bar on a terminal, elsewhere a line for each stage. It may
         be interrupted (Ctrl-C) at any time: compilers end, and what is not complete is not kept.
+    full_output : bool
+        Give a pair: the results, and a dict of "iterations", "residuals" and "converged" (1 or 0), each a tuple with an
+        array for each solution (:func:`symdiff.root` and the like) in the formula, in the order of the formula.
     **named_shapes
         Shapes by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``. A shape is refused
         whose name is neither in the formula nor in ``inputs`` nor in ``batch``.
@@ -216,12 +221,16 @@ def compile(
         arguments = order_inputs(read, inputs)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
-        outputs = leaves(read.value)
+        outputs, structure = leaves(read.value), template_of(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
+        if full_output:
+            from .frontend.functions.solutions import solutions_in  # few formulas have them
+
+            told = solutions_in([output.node for output in outputs])
+            outputs, structure = [*outputs, *leaves(told)], template_of((read.value, told))
         check_told(arguments, [output.node for output in outputs])
         options = Options(batched, *given_options, group_inputs(read, inputs, arguments), *checks)
-        structure = template_of(read.value)
         formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
         return Problem(arguments, outputs, structure, options, backend, formats)
 
@@ -229,7 +238,7 @@ def compile(
     with traced("compile", formula), reported(verbose, STAGES), surveyed():
         begin("read")
         start, before, known = time.perf_counter(), balance(), (reduce, batch_axis, accuracy, backend)
-        record = None if is_sparse else find_text(formula, given, inputs, batch, known)
+        record = None if is_sparse or full_output else find_text(formula, given, inputs, batch, known)
         if record is None:
             return build_kernel(read())
         kept = kept_in(record)

@@ -54,6 +54,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[Numbers]: ...
 @overload
@@ -76,6 +77,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[csr_array]: ...
 @overload
@@ -98,6 +100,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[csc_array]: ...
 @overload
@@ -120,6 +123,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[coo_array]: ...
 @overload
@@ -142,6 +146,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[bsr_array]: ...
 @overload
@@ -164,6 +169,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[Numbers]: ...
 @overload
@@ -186,6 +192,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[dict[str, Numbers]]: ...
 @overload
@@ -208,6 +215,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[list[Numbers]]: ...
 @overload
@@ -230,6 +238,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[tuple[Numbers, ...]]: ...
 @overload
@@ -252,6 +261,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[tuple[Numbers, tuple[Numbers, ...]]]: ...
 @overload
@@ -274,6 +284,7 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[tuple[tuple[Numbers, ...], ...]]: ...
 @overload
@@ -296,5 +307,29 @@ def compile(
     shapes: Mapping[str, Any] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> Kernel: ...
+@overload
+def compile(
+    formula: Any,
+    inputs: Sequence[Any] | None = None,
+    *,
+    batch: Sequence[Any] | None = None,
+    reduce: Literal["sum"] | None = None,
+    batch_axis: Literal[0, -1] = 0,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    accuracy: Literal["default", "high"] = "default",
+    build_seconds: float | None = None,
+    nonfinite: Literal["keep", "raise"] = "keep",
+    validate: bool = False,
+    reproducible: bool = False,
+    sparse: Any = None,
+    triangle: Literal["lower", "upper"] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    budget: Literal["default", "strict"] | Budget | None = None,
+    verbose: bool = False,
+    full_output: Literal[True],
+    **named_shapes: Any,
+) -> TypedKernel[tuple[Any, dict[str, tuple[Numbers, ...]]]]: ...

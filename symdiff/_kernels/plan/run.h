@@ -81,7 +81,7 @@ static int sd_run_turn(sd_state *s, const sd_step *step, sd_failure *failure) {
 
 /* Run the loops of the samples of a tile. */
 static int sd_run_samples(sd_state *s, const sd_step *step, sd_failure *failure) {
-  long rows = s->rows, going = rows;
+  long rows = s->rows, going = rows, look = 0, wait = 1;
   sd_going_rows of;
   int done = 1;
   if (!sd_begin_samples(&of, rows)) {
@@ -94,7 +94,11 @@ static int sd_run_samples(sd_state *s, const sd_step *step, sd_failure *failure)
       done = 0;
     } else if (!(done = sd_run_turn(s, step, failure))) {
       if (failure->sample >= s->first) failure->sample = s->first + of.sample[failure->sample - s->first];
-    } else if ((going = sd_find_going(s, step, &of)) < of.rows / 8 * SD_GOING && of.rows > SD_FEW_ROWS) {
+    } else if (turn == look) {
+      going = sd_find_going(s, step, &of);
+      wait = going < of.rows ? 1 : wait < SD_WAIT ? 2 * wait : wait;
+      look += wait;
+      if (going >= of.rows / 8 * SD_GOING || of.rows <= SD_FEW_ROWS) continue;
       sd_leave_samples(s, step, &of);
       s->rows = of.rows;
     }

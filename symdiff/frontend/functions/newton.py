@@ -7,7 +7,8 @@ float32 or in multiprecision ends at its own rounding.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from ..array import Array
 from ..numpy.creation import eye
 from .recurrence import while_loop
 
-__all__ = ["Equations", "Found", "bracketed", "damped", "solved", "solved_systems"]
+__all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
 
 
+#: A formula of the unknown.
+Formula: TypeAlias = Callable[[Array], Array]
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
 DEPTH, TERMS = 6, 64
 
@@ -52,17 +55,18 @@ class Equations:
         self.letter, self.formula, self.slope, self.tolerance = letter, formula, slope, tolerance
         self.terms = magnitude(formula)
 
-    def _at(self, node: Node, x: Array) -> Array:
+    def at(self, node: Node, x: Array) -> Array:
+        """Return a formula of the unknown at x."""
         return Array(substitute([node], {self.letter: x.node})[0])
 
     def value(self, x: Array) -> Array:
         """Return g(x)."""
-        return self._at(self.formula, x)
+        return self.at(self.formula, x)
 
     def derivative(self, x: Array) -> Array:
         """Return the derivative of g; of an array a matrix, both with flat axes."""
         slope, n = self.slope, self.letter.size
-        return self._at(reshape(slope, (n, n)) if self.letter.ndim else slope, x)
+        return self.at(reshape(slope, (n, n)) if self.letter.ndim else slope, x)
 
     def near(self, x: Array, step: Array) -> Array:
         """Tell whether a step is within the tolerance of x."""
@@ -72,12 +76,12 @@ class Equations:
 
     def small(self, x: Array, residual: Array) -> Array:
         """Tell which residuals are rounding."""
-        terms = self._at(self.terms, x)
+        terms = self.at(self.terms, x)
         return terms + abs(residual) / 2.0 == terms
 
     def uncertainty(self, x: Array) -> Array:
         """Return the residual, or its rounding where that is more."""
-        return np.maximum(abs(self.value(x)), 2.0**-51 * self._at(self.terms, x))
+        return np.maximum(abs(self.value(x)), 2.0**-51 * self.at(self.terms, x))
 
     def bent(self, x: Array, step: Array) -> Array | None:
         """Return the second derivative along a step twice; None where there is none."""
@@ -87,7 +91,7 @@ class Equations:
             second = pushed(first, self.letter, direction)
         except NotDifferentiableError:
             return None
-        return self._at(second, x)
+        return self.at(second, x)
 
 
 def pushed(formula: Node, letter: Node, direction: Node) -> Node:
@@ -135,12 +139,15 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
         a, b = np.where(same, x, a), np.where(same, b, x)
         change = residual / slope
         newton = x - change
-        inside = (newton > a) & (newton < b)
-        taken = inside & (2.0 * abs(change) <= before)
+        inside = (newton >= a) & (newton <= b)
+        shrinks = 2.0 * abs(change) <= before
+        taken = inside & shrinks
         following = np.where(taken, newton, _middle(a, b))
         small = g.small(x, residual)
-        done = small | (taken & g.near(x, change)) | g.near(following, b - a)
-        following = np.where(small, np.where(inside, newton, x), following)
+        # steps of rounding shrink no more
+        stuck = inside & ~shrinks & g.near(x, change / 128.0)
+        done = small | stuck | (taken & g.near(x, change)) | g.near(following, b - a)
+        following = np.where(small | stuck, np.where(inside, newton, x), following)
         return following, a, b, abs(residual), last, abs(following - x), np.where(done, 0.0, 1.0), count + 1.0
 
     begun = (begin, low, high, 0.0, width, width, going, 0.0)
@@ -186,9 +193,8 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
 
 
 def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
-    """Find a root of several equations from a start, by damped steps; by steps downhill where the matrix is singular."""
+    """Find a root of several equations from a start, by damped steps; where the matrix is singular, downhill."""
     shape = start.shape
-    largest = _largest
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         x, base, least, change, newton, _, count = state
@@ -211,8 +217,9 @@ def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
     return Found(x, still == 0.0, count)
 
 
-def _largest(x: Array) -> Array:
-    return np.max(abs(x))
+def largest(x: Array) -> Array:
+    """Return the largest size of an element."""
+    return np.max(abs(x)) if x.ndim else abs(x)
 
 
 def solved(matrix: Array, right: Array) -> Array:
@@ -223,3 +230,75 @@ def solved(matrix: Array, right: Array) -> Array:
     moved = matrix @ down
     scale = (down @ down) / (moved @ moved)
     return np.linalg.solve(np.where(regular, matrix, Array(eye(n))), np.where(regular, right, scale * down))
+
+
+# ---------------------------------------------------------------------------- minima
+
+
+def descended(f: Formula, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int) -> Found:
+    """Find a minimum from a start: a step of Newton's, downhill along each eigenvector, is halved until f falls.
+
+    Parameters
+    ----------
+    f : callable
+        The formula.
+    g : Equations
+        Its gradient.
+    start : Array
+    ends : pair of Array, optional
+        Bounds, which no iterate leaves.
+    at_most : int
+    """
+    shape = start.shape
+
+    def within(x: Array) -> Array:
+        return x if ends is None else np.minimum(np.maximum(x, ends[0]), ends[1])
+
+    def free(x: Array) -> tuple[Array, Array]:
+        """Return gradient and Hessian among the elements that no bound holds: 0 and 1 for the others."""
+        slope, matrix = g.value(x), g.derivative(x)
+        if ends is None:
+            return slope, matrix
+        held = ((x <= ends[0]) & (slope > 0.0)) | ((x >= ends[1]) & (slope < 0.0))
+        flat = np.reshape(held, (-1,)) if shape else held
+        one = Array(eye(matrix.shape[0])) if shape else 1.0
+        return np.where(held, 0.0, slope), np.where((flat[:, None] | flat) if shape else held, one, matrix)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, base, least, steepest, change, newton, _, count = state
+        value, (slope, matrix) = f(x), free(x)
+        steep = largest(slope)
+        own = downhill(matrix, slope)
+        # where f is the same up to rounding, the gradient tells
+        same = abs(value - least) <= 2.0**-50 * abs(least)
+        better = (value < least) | (same & (steep < steepest))
+        base, least = np.where(better, x, base), np.where(better, value, least)
+        steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
+        change = np.where(better, own, 0.5 * change)
+        small = np.all(g.small(x, slope))
+        stuck = ~better & g.near(largest(base), largest(newton) / 128.0)
+        done = (better & (small | g.near(largest(x), largest(own)))) | stuck
+        following = np.where(stuck, base, within(base + change))
+        return following, base, least, steepest, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+
+    begin, nothing = within(start), Array(zeros(start.node.shape))
+    begun = (begin, begin, np.inf, np.inf, nothing, nothing, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
+    curved = free(x)[1]
+    if shape:
+        values = np.linalg.eigvalsh((curved + curved.T) / 2.0)
+        convex = np.min(values) >= -(2.0**-30) * np.max(abs(values))
+    else:
+        convex = curved >= 0.0
+    return Found(x, (still == 0.0) & convex, count)
+
+
+def downhill(matrix: Array, slope: Array) -> Array:
+    """Return Newton's step with the absolute values of the eigenvalues, along which f falls."""
+    if not slope.ndim:
+        return -slope / abs(matrix)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    size = abs(values)
+    size = np.maximum(size, 2.0**-40 * np.max(size))
+    flat = np.reshape(slope, (-1,))
+    return np.reshape(-(vectors @ ((flat @ vectors) / size)), slope.shape)

@@ -18,20 +18,23 @@ from ...calculus.rules import ImplicitRule
 from ...errors import ArgumentError, DtypeError, ShapeError
 from ...graph import BOOL, INT, REAL, Node, broadcast_to, placeholder, postorder, reshape, substitute, zeros
 from ...graph import custom as custom_node
+from ...graph.deltas.einsum import is_zero
 from ...graph.scalars.functions import to_real
-from ...graph.sizes import show
+from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
 from ...simplify import simplify
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
 from .closing import called, captured_by
-from .newton import Equations, Found, bracketed, damped, solved, solved_systems
+from .newton import Equations, Found, bracketed, damped, descended, largest, solved, solved_systems
 
-__all__ = ["fixed_point", "minimizer", "root"]
+__all__ = ["fixed_point", "minimizer", "root", "solutions_in"]
 
 #: Iterations, unless told otherwise.
 AT_MOST = 50
+#: What ``full_output=True`` tells of each solution.
+TOLD = ("iterations", "residuals", "converged")
 
 
 @guarded
@@ -133,8 +136,71 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
 
 
 @guarded
-def minimizer(*args: Any, **options: Any) -> Array:
-    raise NotImplementedError
+def minimizer(
+    f: Any,
+    x: Any,
+    start: Any,
+    bounds: Any = None,
+    method: str | None = None,
+    at_most: int = AT_MOST,
+    tol: float | None = None,
+) -> Array:
+    """Return the x at which f has a local minimum, as a formula of all else that f depends on.
+
+    Parameters
+    ----------
+    f : Array or callable
+        A scalar formula of x, or a function that gives it.
+    x, start, at_most, tol
+        As for :func:`root`.
+    bounds : pair of arrays, optional
+        The least and the greatest x, of its shape or numbers; infinite where there is none.
+    method : {None, "newton"}
+        Newton's method with the absolute values of the Hessian's eigenvalues, whose steps are halved until f falls.
+
+    Returns
+    -------
+    Array
+        Of the shape of x: nan where the search did not converge, or ended where f has no minimum.
+
+    See Also
+    --------
+    root : what holds there of samples and errors holds here.
+
+    Notes
+    -----
+    The derivative is that of the root of the gradient, ``-inv(f_xx) f_xp``. Elements at a bound stay there, and the
+    others move among themselves; where a bound is about to be left (its multiplier is 0 up to rounding) derivatives
+    are nan.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> x, a = sd.scalar("x"), sd.scalar("a")
+    >>> m = sd.minimizer(x**4 / 4 - a * x, x, 1.0)
+    >>> sd.gradient(m, a)
+    1 / (3 * minimizer(x -> 0.25 * x ** 4 - a * x, 1) ** 2)
+    >>> sd.compile([m, sd.gradient(m, a)])(8.0)
+    [2.0, 0.08333333333333333]
+    """
+    if method not in (None, "newton"):
+        raise ArgumentError(f"method={method!r:.40} of minimizer; expected 'newton', or None")
+    asked = _Asked("minimizer", x, start, None, at_most, tol)
+    asked.bounds = _bounds(asked, bounds)
+    formula = asked.formula(f, "f", ())
+    slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
+    curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
+    return asked.solution(_held(asked, slope), formula, objective=(formula, slope, curvature))
+
+
+def _held(asked: _Asked, slope: Node) -> Node:
+    """Return the equations of a minimum: of elements that a bound holds that they are at the bound."""
+    if not asked.bounds:
+        return slope
+    x, own = Array(asked.unknown), Array(slope)
+    low, high = map(Array, asked.bounds)
+    below, above = (x <= low) & (own > 0.0), (x >= high) & (own < 0.0)
+    return np.where(below, x - low, np.where(above, x - high, own)).node
 
 
 class _Asked:
@@ -169,46 +235,56 @@ class _Asked:
                 )
             self.start = broadcast_to(self.start, symbol.shape)
         self.unknown = placeholder(("unknown",), symbol.shape)
+        self.bounds: list[Node] = []
 
-    def formula(self, value: Any, what: str) -> Node:
-        """Return a formula of the unknown, or what a function gives for it."""
+    def formula(self, value: Any, what: str, shape: Shape | None = None) -> Node:
+        """Return a formula of the unknown, or what a function gives for it; by default of the unknown's shape."""
         if is_function(value):
             value = users(value)(Array(self.symbol))
         node = _real(value, f"{what} of {self.name}")
         (inside,) = substitute([node], {self.symbol: self.unknown})
-        if inside.shape != self.unknown.shape:
+        if shape is not None and inside.shape != shape:
+            raise ShapeError(f"{what} of {self.name} has shape {show(inside.shape)}; expected a scalar, as sum(f) is")
+        if shape is None and inside.shape != self.unknown.shape:
             raise ShapeError(
                 f"{what} of {self.name} has shape {show(inside.shape)} for an unknown of shape "
                 f"{show(self.unknown.shape)}; expected as many equations as unknowns, in the same shape"
             )
         return inside
 
-    def solution(self, equations: Node, *written: Node) -> Array:
-        """Return the node of a solution of equations of the unknown; ``written`` is what is shown for them."""
-        operands = [*([] if self.start is None else [self.start]), *self.ends]
-        shown = written or (equations,)
+    def solution(self, equations: Node, *written: Node, objective: tuple[Node, ...] = ()) -> Array:
+        """Return the node of a solution of equations of the unknown.
+
+        ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian.
+        """
+        operands = [*([] if self.start is None else [self.start]), *self.ends, *self.bounds]
         self._refuse_positions([equations])
         # what is outside has no name inside: what cancels in the slope has to be seen before
         slope = jacobian(equations, self.unknown, "zero", {}, Trail())
-        captured = captured_by([equations, slope, *shown], [self.unknown])
+        formulas = [equations, slope, *objective, *(written or (equations,))]
+        captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
-        own = {arg: to for arg, to in plain.items() if arg in set(captured)}
-        equations, slope, *shown = substitute([equations, slope, *shown], own)
-        operands = [plain[node] for node in operands]
-        g = Equations(self.unknown, equations, slope, self.tol)
-        found = self._found(g, [Array(node) for node in operands])
-        given = tuple(args.index(node) for node in [*([] if self.start is None else [self.start]), *self.ends])
-        rule, body = _ruled(self, g, found, tuple(plain.values()), tuple(shown), given)
+        equations, slope, *shown = substitute(formulas, {arg: plain[arg] for arg in captured})
+        objective, shown = tuple(shown[: len(objective)]), shown[len(objective) :]
+        g, inner = Equations(self.unknown, equations, slope, self.tol), [Array(plain[node]) for node in operands]
+        gradient = Equations(self.unknown, *objective[1:], self.tol) if objective else g
+        found = self._found(gradient, objective, inner)
+        settled = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
+        given = tuple([args.index(node) for node in operands])
+        rule, body = _ruled(self, g, found, settled, tuple(plain.values()), tuple(shown), given)
         node = custom_node(rule, args, body)
         return Array(node, provenance_of(*(Array(arg) for arg in args), node))
 
-    def _found(self, g: Equations, operands: Sequence[Array]) -> Found:
+    def _found(self, g: Equations, objective: Sequence[Node], operands: Sequence[Array]) -> Found:
         start = operands[0] if self.start is not None else None
         if self.ends:
             lower, upper = operands[-2:]
             return bracketed(g, start, (lower, upper), self.at_most)
         assert start is not None
+        if objective:
+            ends = (operands[-2], operands[-1]) if self.bounds else None
+            return descended(lambda x: g.at(objective[0], x), g, start, ends, self.at_most)
         return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
 
     def _refuse_positions(self, nodes: Sequence[Node]) -> None:
@@ -223,6 +299,7 @@ def _ruled(
     asked: _Asked,
     g: Equations,
     found: Found,
+    settled: Array | None,
     parameters: tuple[Node, ...],
     shown: tuple[Node, ...],
     given: tuple[int, ...],
@@ -234,8 +311,12 @@ def _ruled(
     moving = {p: seed for p, seed in zip(parameters, seeds, strict=True) if p.dtype is REAL}
     (change,) = pushforward([g.formula], moving)
     image = zeros(letter.shape) if change is None else _implicit(g, change)
+    (moves,) = pushforward([g.slope], {letter: placeholder(("seed",), letter.shape)})
+    if moves is None or is_zero(moves):  # the formula would not see what is nan
+        image = np.where(largest(Array(letter)) < np.inf, Array(image), np.nan).node
     (image,) = substitute([image], {letter: value})
     body = np.where(found.converged, found.x, np.nan)
+    regular = _regular(g, body) if settled is None else _regular(g, body) & settled
     residual = g.value(body)
     told = (found.steps.node, residual.node, to_real(found.converged.node))
     return ImplicitRule(
@@ -245,7 +326,7 @@ def _ruled(
         seeds,
         (image,),
         value=value,
-        regular=np.where(_regular(g, body), body, np.nan).node,
+        regular=np.where(regular, body, np.nan).node,
         letter=letter,
         title=asked.title,
         equations=shown,
@@ -286,6 +367,28 @@ def _regular(g: Equations, x: Array) -> Array:
     return distinct & (4.0 * np.linalg.norm(away) <= np.linalg.norm(np.reshape(step, (-1,))))
 
 
+def _settled(gradient: Equations, x: Array, ends: Sequence[Array]) -> Array:
+    """Tell whether no element at a bound is about to leave it: each multiplier is more than rounding."""
+    low, high = ends
+    held = (x <= low) | (x >= high)
+    quiet = held & (abs(gradient.value(x)) <= 2.0**-30 * gradient.at(gradient.terms, x))
+    return ~np.any(quiet)
+
+
+def solutions_in(roots: Sequence[Node]) -> dict[str, tuple[Array, ...]]:
+    """Return for each solution in formulas its iterations, its residual and whether it converged, 1 or 0."""
+    found: dict[tuple[Any, ...], list[Node]] = {}
+    for node in postorder(roots):
+        if node.is_custom and isinstance(node.payload.rule, ImplicitRule):
+            rule = node.payload.rule
+            told = substitute(list(rule.told), dict(zip(rule.parameters, node.args, strict=True)))
+            found.setdefault((rule, node.args), told)
+    if not found:
+        raise ArgumentError("full_output=True of formulas without solutions; expected a root, fixed_point or minimizer")
+    columns = zip(*found.values(), strict=True)
+    return {name: tuple(map(Array, nodes)) for name, nodes in zip(TOLD, columns, strict=True)}
+
+
 # ---------------------------------------------------------------------------- what comes
 
 
@@ -322,6 +425,26 @@ def _ends(name: str, bracket: Any) -> list[Node]:
         came = f"bracket=({float(ends[0].value):g}, {float(ends[1].value):g}) of {name}"
         raise ArgumentError(f"{came}; expected a lower end below the upper")
     return ends
+
+
+def _bounds(asked: _Asked, bounds: Any) -> list[Node]:
+    if bounds is None:
+        return []
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ArgumentError(f"bounds={described(bounds)}; expected a pair, the least and the greatest x")
+    found = []
+    for end, infinite in zip(bounds, (-np.inf, np.inf), strict=True):
+        node = _real(infinite if end is None else end, "a bound of minimizer")
+        if node.shape not in ((), asked.symbol.shape):
+            raise ShapeError(
+                f"a bound of shape {show(node.shape)} for an unknown of shape {show(asked.symbol.shape)}; expected one "
+                "number, or one for each element"
+            )
+        found.append(broadcast_to(node, asked.symbol.shape))
+    known = [node.value for node in found if node.is_constant]
+    if len(known) == 2 and not (known[0] <= known[1]).all():
+        raise ArgumentError("bounds that no x is between; expected the least x first, then the greatest")
+    return found
 
 
 def _whole(name: str, value: Any) -> int:

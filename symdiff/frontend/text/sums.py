@@ -20,7 +20,7 @@ SUM = "sum_over"
 _FORM = f"{SUM}(k, n, x**k) takes a letter, a number of terms from k = 0 on, and a formula of the letter"
 
 
-class Bound(NamedTuple):
+class Binding(NamedTuple):
     """A function of text that takes functions of a letter, and the shape of the letter from its start.
 
     Parameters
@@ -44,10 +44,10 @@ class Bound(NamedTuple):
 
 #: Loops and solutions by their names.
 BOUND = {
-    "root": Bound(1, "root(x -> x**2 - a, start), or root(x -> x**2 - a, lower, upper)", 3),
-    "fixed_point": Bound(1, "fixed_point(x -> cos(x), start)", 1),
-    "minimizer": Bound(1, "minimizer(x -> f, start), or minimizer(x -> f, start, lower, upper)", 3),
-    "while": Bound(2, "while(s -> condition, s -> step, start, at_most)", 2, 2, ()),
+    "root": Binding(1, "root(x -> x**2 - a, start), or root(x -> x**2 - a, lower, upper)", 3),
+    "fixed_point": Binding(1, "fixed_point(x -> cos(x), start)", 1),
+    "minimizer": Binding(1, "minimizer(x -> f, start), or minimizer(x -> f, start, lower, upper)", 3),
+    "while": Binding(2, "while(s -> condition, s -> step, start, at_most)", 2, 2, ()),
 }
 
 

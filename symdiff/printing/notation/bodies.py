@@ -60,7 +60,7 @@ def _condition(results: Sequence[Node], carried: Sequence[Node]) -> Node | None:
     if not results or len(results) != len(carried):
         return None
     for result, own in zip(results, carried, strict=True):
-        if result.op != "where" or result.args[2] is not own or result.args[0] is not results[0].args[0]:
+        if not result.is_choice or result.args[2] is not own or result.args[0] is not results[0].args[0]:
             return None
         if result.args[1].shape != own.shape:
             return None

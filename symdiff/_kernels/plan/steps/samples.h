@@ -10,8 +10,9 @@
 
 #include "checks.h"
 
-/* Rows up to which none move, and the part of the rows, in eighths, of which fewer go on when they move. */
-enum { SD_FEW_ROWS = 16, SD_GOING = 6 };
+/* Rows up to which none move, the part of the rows, in eighths, of which fewer go on when they move, and the most turns
+   between two looks for rows that have ended, as long as there is none. */
+enum { SD_FEW_ROWS = 16, SD_GOING = 6, SD_WAIT = 8 };
 
 /* The samples of a loop: the first rows of its arrays, which sample each is, and which go on: as flags, and as the numbers of
    these rows and of the others, which no branch has to guess. */
