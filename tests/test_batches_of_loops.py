@@ -104,8 +104,9 @@ def test_samples_that_are_computed_together_are_those_that_are_computed_alone(na
     found = kernel(*given)
     runner = vars(kernel._runner)
     assert runner["_numpy"] is None
-    tiled = [step for pattern in runner["_patterns"].values() if pattern is not None for step in nested(pattern.plan.steps)]
-    by_sample = any(isinstance(step, Repeated) and step.parts for step in tiled)
+    patterns = [*runner["_patterns"].values(), *runner["_sized"].values()]
+    steps = [step for pattern in patterns if pattern is not None for step in nested(pattern.plan.steps)]
+    by_sample = any(isinstance(step, Repeated) and step.parts for step in steps)
     assert by_sample or any(pattern is not None for pattern in runner["_together"].patterns.values())
     alone = [kernel(*one) for one in samples]
     wanted = list(zip(*alone, strict=True)) if isinstance(found, list) else [alone]

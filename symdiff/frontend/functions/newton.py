@@ -8,13 +8,14 @@ float32 or in multiprecision ends at its own rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
+import numpy
 
 from ...calculus.modes import pushforward
 from ...errors import NotDifferentiableError
-from ...graph import Node, elementwise, reshape, substitute, zeros
+from ...graph import Node, elementwise, rebuild, reshape, substitute, zeros
+from ...graph.primitives import EACH, TOGETHER
 from ...graph.scalars.arithmetic import terms_of
 from ...simplify import simplify
 from ..array import Array
@@ -24,6 +25,8 @@ from .recurrence import while_loop
 __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
 
 
+#: NumPy over symbols: its stubs know arrays of numbers alone.
+np: Any = numpy
 #: A formula of the unknown.
 Formula: TypeAlias = Callable[[Array], Array]
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
@@ -101,10 +104,11 @@ def pushed(formula: Node, letter: Node, direction: Node) -> Node:
 
 
 def magnitude(formula: Node, depth: int = DEPTH) -> Node:
-    """Return the sum of the absolute terms that a formula is a sum of, within products too."""
-    if formula.is_multiplication and depth:
-        a, b = formula.args
-        return elementwise("multiply", (magnitude(a, depth - 1), magnitude(b, depth - 1)))
+    """Return the sum of the absolute terms that a formula is a sum of, within products and joined arrays too."""
+    if formula.is_named:
+        return magnitude(formula.args[0], depth)
+    if depth and (formula.is_multiplication or formula.op in TOGETHER | EACH):
+        return rebuild(formula, tuple([magnitude(arg, depth - 1) for arg in formula.args]))
     terms = terms_of(formula, TERMS).parts if depth else ()
     if len(terms) < 2:
         return elementwise("abs", (formula,))
@@ -159,10 +163,11 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
 
 
 def _middle(a: Array, b: Array) -> Array:
-    """Return a number between two: in the middle of the exponents where these are far apart."""
-    far = (a * 1e-3 > b) | (b * 1e-3 > a)
-    wide = far & (np.sign(a) * np.sign(b) > 0.0)
-    return np.where(wide, np.sign(a) * (np.sqrt(abs(a)) * np.sqrt(abs(b))), 0.5 * a + 0.5 * b)
+    """Return a number between two: 0, if that is one, and in the middle of the exponents where these are far apart."""
+    small, large = np.minimum(abs(a), abs(b)), np.maximum(abs(a), abs(b))
+    sign = np.sign(a + b)
+    even = np.where(small < 1e-3 * large, sign * np.sqrt(small) * np.sqrt(large), 0.5 * a + 0.5 * b)
+    return np.where((a < 0.0) & (b > 0.0), 0.0, np.where(small == 0.0, sign * 1e-3 * large, even))
 
 
 def damped(g: Equations, start: Array, at_most: int) -> Found:

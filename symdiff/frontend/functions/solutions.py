@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+import numpy
 
 from ...calculus.derivatives import Trail, jacobian
 from ...calculus.modes import pushforward
@@ -31,6 +31,8 @@ from .newton import Equations, Found, bracketed, damped, descended, largest, sol
 
 __all__ = ["fixed_point", "minimizer", "root", "solutions_in"]
 
+#: NumPy over symbols: its stubs know arrays of numbers alone.
+np: Any = numpy
 #: Iterations, unless told otherwise.
 AT_MOST = 50
 #: What ``full_output=True`` tells of each solution.
@@ -440,15 +442,15 @@ def _bounds(asked: _Asked, bounds: Any) -> list[Node]:
                 f"a bound of shape {show(node.shape)} for an unknown of shape {show(asked.symbol.shape)}; expected one "
                 "number, or one for each element"
             )
-        found.append(broadcast_to(node, asked.symbol.shape))
+        found.append(node)
     known = [node.value for node in found if node.is_constant]
     if len(known) == 2 and not (known[0] <= known[1]).all():
         raise ArgumentError("bounds that no x is between; expected the least x first, then the greatest")
-    return found
+    return [broadcast_to(node, asked.symbol.shape) for node in found]
 
 
 def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | numpy.integer) or value < 1:
         raise ArgumentError(f"at_most={value!r:.40} of {name}; expected a number of iterations, 1 or more")
     return int(value)
 
@@ -456,7 +458,7 @@ def _whole(name: str, value: Any) -> int:
 def _tolerance(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    known = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
+    known = isinstance(value, int | float | numpy.floating) and not isinstance(value, bool)
     if not known or not 0.0 < value < 1.0 or not math.isfinite(value):
         raise ArgumentError(f"tol={value!r:.40} of {name}; expected a number between 0 and 1, relative to the solution")
     return float(value)
