@@ -7,6 +7,7 @@ as if it were an input. Results have the shape of the formula followed by the sh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ..errors import DisconnectedInputError, ShapeError
 from ..graph import Node, postorder, reshape, substitute, zeros
@@ -61,14 +62,14 @@ def _regular(results: Sequence[Node]) -> list[Node]:
     """Write each solution as the one that its derivative has, where a result has both: they differ in what is nan."""
     if not any(result.below & WRAPPER for result in results):
         return list(results)
-    found: dict[tuple[object, ...], list[Node]] = {}
+    found: dict[tuple[Any, ...], list[Node]] = {}
     for node in postorder(results):
         if node.is_custom:
             found.setdefault((node.payload.rule, node.args), []).append(node)
     both = [(rule, nodes) for (rule, _), nodes in found.items() if len(nodes) > 1]
     if not both:
         return list(results)
-    chosen = {}
+    chosen: dict[Node, Node] = {}
     for rule, nodes in both:
         (regular,) = {to for node in nodes for to in rule.stand_ins(node).values()}
         chosen |= dict.fromkeys(nodes, regular)

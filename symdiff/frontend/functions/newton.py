@@ -71,18 +71,18 @@ class Equations:
         slope, n = self.slope, self.letter.size
         return self.at(reshape(slope, (n, n)) if self.letter.ndim else slope, x)
 
-    def near(self, x: Array, step: Array) -> Array:
+    def near(self, x: Array, step: Array) -> Any:
         """Tell whether a step is within the tolerance of x."""
         if self.tolerance is not None:
             return abs(step) <= self.tolerance * abs(x)
         return x + step / 8.0 == x
 
-    def small(self, x: Array, residual: Array) -> Array:
+    def small(self, x: Array, residual: Array) -> Any:
         """Tell which residuals are rounding."""
         terms = self.at(self.terms, x)
         return terms + abs(residual) / 2.0 == terms
 
-    def uncertainty(self, x: Array) -> Array:
+    def uncertainty(self, x: Array) -> Any:
         """Return the residual, or its rounding where that is more."""
         return np.maximum(abs(self.value(x)), 2.0**-51 * self.at(self.terms, x))
 
@@ -162,7 +162,7 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
     return Found(np.where(below == 0.0, low, np.where(above == 0.0, high, x)), converged, count)
 
 
-def _middle(a: Array, b: Array) -> Array:
+def _middle(a: Array, b: Array) -> Any:
     """Return a number between two: 0, if that is one, and in the middle of the exponents where these are far apart."""
     small, large = np.minimum(abs(a), abs(b)), np.maximum(abs(a), abs(b))
     sign = np.sign(a + b)
@@ -227,7 +227,7 @@ def largest(x: Array) -> Array:
     return np.max(abs(x)) if x.ndim else abs(x)
 
 
-def solved(matrix: Array, right: Array) -> Array:
+def solved(matrix: Array, right: Array) -> Any:
     """Return the solution, and for a singular matrix a step along which the residual falls."""
     regular = abs(np.linalg.slogdet(matrix)[1]) < np.inf
     n = matrix.shape[0]
@@ -298,7 +298,7 @@ def descended(f: Formula, g: Equations, start: Array, ends: tuple[Array, Array] 
     return Found(x, (still == 0.0) & convex, count)
 
 
-def downhill(matrix: Array, slope: Array) -> Array:
+def downhill(matrix: Array, slope: Array) -> Any:
     """Return Newton's step with the absolute values of the eigenvalues, along which f falls."""
     if not slope.ndim:
         return -slope / abs(matrix)

@@ -117,7 +117,8 @@ def _bound(name: str, functions: Sequence[Any], given: Sequence[Any], options: d
         return solutions.root(formula.body, own, start, tuple(given[-2:]), **options)
     if name == "minimizer" and len(given) > 1:
         return solutions.minimizer(formula.body, own, given[0], tuple(given[1:]), **options)
-    return getattr(solutions, name)(formula.body, own, given[0], **options)
+    solve: Callable[..., Array] = getattr(solutions, name)
+    return solve(formula.body, own, given[0], **options)
 
 
 def letters_of(terms: Sequence[SyntaxNode]) -> dict[str, list[tuple[int, int, Node]]]:
