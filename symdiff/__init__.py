@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
-    from .frontend.functions.solutions import fixed_point, minimizer, root
+    from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .runtime.kernel import Kernel
@@ -180,6 +180,7 @@ _LATER = {
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
     "iterate": ".frontend.functions.recurrence",
+    "laplace": ".frontend.functions.solutions",
     "linear_operator": ".tools.linear_operator",
     "minimizer": ".frontend.functions.solutions",
     "objective": ".integrations.objective",
@@ -281,6 +282,7 @@ __all__ = [
     "iterate",
     "jacobian",
     "jvp",
+    "laplace",
     "linear_operator",
     "lower",
     "matrix",

@@ -28,7 +28,8 @@ def counted(start: float, factor: float) -> tuple[float, int]:
     return start, count
 
 
-KERNELS = {backend: sd.compile(lengths(a, b), [a, b], backend=backend) for backend in ("native", "interpreter", "numpy")}
+BACKENDS: tuple[Any, ...] = ("native", "interpreter", "numpy")
+KERNELS = {backend: sd.compile(lengths(a, b), [a, b], backend=backend) for backend in BACKENDS}
 
 
 @pytest.mark.parametrize("backend", KERNELS)

@@ -12,7 +12,7 @@ Files
     custom       functions whose derivative their author gives
     newton       Newton's method as loops that end by themselves
     recurrence   scan, iterate, while_loop and sum_over
-    solutions    root, fixed_point and minimizer
+    solutions    root, fixed_point, minimizer and laplace
 Add
     a function of functions: a file here, and its name in ``symdiff/__init__.py``
 """

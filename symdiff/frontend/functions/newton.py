@@ -25,6 +25,8 @@ from .recurrence import while_loop
 __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
 
 
+#: How often four units in the last place steps may be that do not shrink any more, since the residual is rounding.
+NOISE = 1024.0
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
 #: A formula of the unknown.
@@ -56,7 +58,7 @@ class Equations:
 
     def __init__(self, letter: Node, formula: Node, slope: Node, tolerance: float | None) -> None:
         self.letter, self.formula, self.slope, self.tolerance = letter, formula, slope, tolerance
-        self.terms = magnitude(formula)
+        (self.terms,) = simplify([magnitude(formula)])
 
     def at(self, node: Node, x: Array) -> Array:
         """Return a formula of the unknown at x."""
@@ -149,7 +151,7 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
         following = np.where(taken, newton, _middle(a, b))
         small = g.small(x, residual)
         # steps of rounding shrink no more
-        stuck = inside & ~shrinks & g.near(x, change / 128.0)
+        stuck = inside & ~shrinks & g.near(x, change / NOISE)
         done = small | stuck | (taken & g.near(x, change)) | g.near(following, b - a)
         following = np.where(small | stuck, np.where(inside, newton, x), following)
         return following, a, b, abs(residual), last, abs(following - x), np.where(done, 0.0, 1.0), count + 1.0
@@ -182,7 +184,7 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
         newton = np.where(better, own, newton)
         change = np.where(better, own, 0.5 * change)
         small = g.small(x, residual)
-        stuck = ~better & g.near(base, newton / 128.0)
+        stuck = ~better & g.near(base, newton / NOISE)
         done = (better & (small | g.near(x, own))) | stuck
         # a last step beyond the rounding of the residual costs nothing
         last = np.where(stuck | ~(abs(change) < np.inf), base, base + change)
@@ -211,7 +213,7 @@ def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
         newton = np.where(better, own, newton)
         change = np.where(better, own, 0.5 * change)
         small = np.all(g.small(x, g.value(x)))
-        stuck = ~better & g.near(largest(base), largest(newton) / 128.0)
+        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         following = np.where(stuck, base, base + change)
         return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
@@ -281,7 +283,7 @@ def descended(f: Formula, g: Equations, start: Array, ends: tuple[Array, Array] 
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
         change = np.where(better, own, 0.5 * change)
         small = np.all(g.small(x, slope))
-        stuck = ~better & g.near(largest(base), largest(newton) / 128.0)
+        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         following = np.where(stuck, base, within(base + change))
         return following, base, least, steepest, change, newton, np.where(done, 0.0, 1.0), count + 1.0

@@ -16,7 +16,7 @@ from ...calculus.derivatives import Trail, jacobian
 from ...calculus.modes import pushforward
 from ...calculus.rules import ImplicitRule
 from ...errors import ArgumentError, DtypeError, ShapeError
-from ...graph import BOOL, INT, REAL, Node, broadcast_to, placeholder, postorder, reshape, substitute, zeros
+from ...graph import BOOL, INT, REAL, Node, broadcast_to, extent, placeholder, postorder, reshape, substitute, zeros
 from ...graph import custom as custom_node
 from ...graph.deltas.einsum import is_zero
 from ...graph.scalars.functions import to_real
@@ -29,7 +29,7 @@ from ..symbols import array as make_input
 from .closing import called, captured_by
 from .newton import Equations, Found, bracketed, damped, descended, largest, solved, solved_systems
 
-__all__ = ["fixed_point", "minimizer", "root", "solutions_in"]
+__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in"]
 
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
@@ -193,6 +193,52 @@ def minimizer(
     slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
     curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
     return asked.solution(_held(asked, slope), formula, objective=(formula, slope, curvature))
+
+
+@guarded
+def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float | None = None) -> Array:
+    """Return the negative logarithm of the integral of exp(-f) over u, by Laplace's approximation.
+
+    Parameters
+    ----------
+    f : Array or callable
+        A scalar formula of u, such as a negative log likelihood of data and random effects, or a function that gives
+        it.
+    u, start, at_most, tol
+        As for :func:`minimizer`; the search begins at 0 by default.
+
+    Returns
+    -------
+    Array
+        ``f(m) + log(det(H)) / 2 - n * log(2 * pi) / 2`` of the minimizer m, the Hessian H of f there, and the number n
+        of elements of u: exact where f is quadratic in u. Nan where no minimum was found.
+
+    Notes
+    -----
+    Derivatives are those of this formula, in which the minimizer moves (:func:`minimizer`): exact gradients and
+    Hessians of the approximation (Kristensen et al., TMB, J. Stat. Softw. 70, 2016).
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> u, s = sd.scalar("u"), sd.scalar("s")
+    >>> normal = u**2 / (2 * s**2)
+    >>> integral = sd.laplace(normal, u)  # -log(s * sqrt(2 * pi))
+    >>> print(sd.compile(sd.gradient(integral, s))(0.5))
+    -2.0
+    """
+    asked = _Asked("laplace", u, start, None, at_most, tol)
+    formula = asked.formula(f, "f", ())
+    own = Array(asked.symbol)
+    m = minimizer(users(f)(own) if is_function(f) else f, own, start, at_most=at_most, tol=tol)
+    slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
+    curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
+    n = asked.unknown.size
+    if asked.unknown.ndim:
+        curvature = reshape(curvature, (n, n))
+    least, curved = map(Array, substitute([formula, curvature], {asked.unknown: m.node}))
+    logarithm = np.linalg.slogdet(curved)[1] if curved.ndim else np.log(curved)
+    return least + logarithm / 2.0 - Array(extent(n)) * (0.5 * math.log(2.0 * math.pi))
 
 
 def _held(asked: _Asked, slope: Node) -> Node:
