@@ -7,8 +7,7 @@ float32 or in multiprecision ends at its own rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -29,8 +28,6 @@ __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", 
 NOISE = 1024.0
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
-#: A formula of the unknown.
-Formula: TypeAlias = Callable[[Array], Array]
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
 DEPTH, TERMS = 6, 64
 
@@ -242,12 +239,12 @@ def solved(matrix: Array, right: Array) -> Any:
 # ---------------------------------------------------------------------------- minima
 
 
-def descended(f: Formula, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int) -> Found:
+def descended(f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int) -> Found:
     """Find a minimum from a start: a step of Newton's, downhill along each eigenvector, is halved until f falls.
 
     Parameters
     ----------
-    f : callable
+    f : Node
         The formula.
     g : Equations
         Its gradient.
@@ -257,6 +254,7 @@ def descended(f: Formula, g: Equations, start: Array, ends: tuple[Array, Array] 
     at_most : int
     """
     shape = start.shape
+    (terms,) = simplify([magnitude(f)])
 
     def within(x: Array) -> Array:
         return x if ends is None else np.minimum(np.maximum(x, ends[0]), ends[1])
@@ -273,11 +271,11 @@ def descended(f: Formula, g: Equations, start: Array, ends: tuple[Array, Array] 
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         x, base, least, steepest, change, newton, _, count = state
-        value, (slope, matrix) = f(x), free(x)
+        value, (slope, matrix) = g.at(f, x), free(x)
         steep = largest(slope)
         own = downhill(matrix, slope)
         # where f is the same up to rounding, the gradient tells
-        same = abs(value - least) <= 2.0**-50 * abs(least)
+        same = abs(value - least) <= 2.0**-49 * g.at(terms, x)
         better = (value < least) | (same & (steep < steepest))
         base, least = np.where(better, x, base), np.where(better, value, least)
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)

@@ -333,7 +333,7 @@ class _Asked:
         assert start is not None
         if objective:
             ends = (operands[-2], operands[-1]) if self.bounds else None
-            return descended(lambda x: g.at(objective[0], x), g, start, ends, self.at_most)
+            return descended(objective[0], g, start, ends, self.at_most)
         return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
 
     def _refuse_positions(self, nodes: Sequence[Node]) -> None:
