@@ -88,7 +88,8 @@ if TYPE_CHECKING:
     from . import xp as xp
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
-    from .frontend.functions.recurrence import iterate, scan, sum_over
+    from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
+    from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
     from .runtime.kernel import Kernel
@@ -182,13 +183,18 @@ _LATER = {
     "custom": ".frontend.functions.custom",
     "complex_array": ".complexes",
     "export": ".tools.export",
+    "fixed_point": ".frontend.functions.solutions",
     "iterate": ".frontend.functions.recurrence",
+    "laplace": ".frontend.functions.solutions",
     "linear_operator": ".tools.linear_operator",
+    "minimizer": ".frontend.functions.solutions",
     "objective": ".integrations.objective",
+    "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
     "sum_over": ".frontend.functions.recurrence",
     "ComplexArray": ".complexes",
+    "while_loop": ".frontend.functions.recurrence",
     "wirtinger": ".complexes",
 }
 #: Modules that users meet as attributes, imported when they are first used.
@@ -271,6 +277,7 @@ __all__ = [
     "derivative",
     "diagonal",
     "export",
+    "fixed_point",
     "function",
     "gradient",
     "hessian",
@@ -280,15 +287,18 @@ __all__ = [
     "iterate",
     "jacobian",
     "jvp",
+    "laplace",
     "linear_operator",
     "lower",
     "matrix",
+    "minimizer",
     "name",
     "objective",
     "orthogonal",
     "parse",
     "positive",
     "positive_definite",
+    "root",
     "scalar",
     "scan",
     "skew",
@@ -301,5 +311,6 @@ __all__ = [
     "value_and_gradient",
     "vector",
     "vjp",
+    "while_loop",
     "wirtinger",
 ]

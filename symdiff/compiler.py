@@ -94,6 +94,7 @@ OPTIONS = (
     "functions",
     "budget",
     "verbose",
+    "full_output",
 )
 
 #: Stages that are told of: reading, simplifying, lowering, making what runs, keeping it.
@@ -123,6 +124,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: bool = False,
     **named_shapes: Any,
 ) -> Kernel:
     """Compile a formula to a kernel that runs over NumPy arrays.
@@ -192,6 +194,9 @@ def compile(
     verbose : bool
         Tell on standard error how far the compilation is: a bar on a terminal, elsewhere a line for each stage. It may
         be interrupted (Ctrl-C) at any time: compilers end, and what is not complete is not kept.
+    full_output : bool
+        Give a pair: the results, and a dict of "iterations", "residuals" and "converged" (1 or 0), each a tuple with an
+        array for each solution (:func:`symdiff.root` and the like) in the formula, in the order of the formula.
     **named_shapes
         Shapes by keyword: ``X=(2, 4)``, ``y=4``, ``t=()``, ``A=("n", "n")``. A shape is refused
         whose name is neither in the formula nor in ``inputs`` nor in ``batch``.
@@ -225,12 +230,16 @@ def compile(
         arguments = order_inputs(read, order)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()
-        outputs = leaves(read.value)
+        outputs, structure = leaves(read.value), template_of(read.value)
         if not outputs:
             raise ArgumentError("no outputs; expected at least one formula")
+        if full_output:
+            from .frontend.functions.solutions import solutions_in  # few formulas have them
+
+            told = solutions_in([output.node for output in outputs])
+            outputs, structure = [*outputs, *leaves(told)], template_of((read.value, told))
         check_told(arguments, [output.node for output in outputs])
         options = Options(batched, *given_options, group_inputs(read, order, arguments), *checks)
-        structure = template_of(read.value)
         formats = read_formats(sparse, triangle, structure, outputs) if is_sparse else None
         if formats is None:
             refuse_beyond_memory(names(structure), [output.node.shape for output in outputs])
@@ -240,7 +249,7 @@ def compile(
     with traced("compile", formula), reported(verbose, STAGES), surveyed():
         begin("read")
         start, before, known = time.perf_counter(), balance(), (reduce, batch_axis, accuracy, backend)
-        record = None if is_sparse or functions else find_text(formula, given, inputs, batch, known)
+        record = None if is_sparse or functions or full_output else find_text(formula, given, inputs, batch, known)
         if record is None:
             return build_kernel(read())
         kept = kept_in(record)

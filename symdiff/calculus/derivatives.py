@@ -7,13 +7,15 @@ as if it were an input. Results have the shape of the formula followed by the sh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ..errors import DisconnectedInputError, ShapeError
-from ..graph import Node, postorder, reshape, zeros
+from ..graph import Node, postorder, reshape, substitute, zeros
 from ..graph.deltas.affine import ONE
 from ..graph.deltas.einsum import einsum, is_zero
 from ..graph.deltas.structural import identity
 from ..graph.dump import brief, listing
+from ..graph.kinds import WRAPPER
 from ..graph.scalars.arithmetic import terms_of
 from ..graph.sizes import Shape, Size, check_elements, show
 from ..ground.budget import current, uncounted
@@ -51,9 +53,28 @@ class Trail:
     ) -> list[Node]:
         """Simplify results, project those by ``views``, put the sub-formulas back, and note what was rewritten."""
         self.rewrites.update(dict.fromkeys(cut.rewrites))
+        results = _regular(results)
         if not self.invertible:
             return cut.finish(results, known, views)
         return simplify(by_inverses(cut.finish(by_inverses(results), known, views)))
+
+
+def _regular(results: Sequence[Node]) -> list[Node]:
+    """Write each solution as the one that its derivative has, where a result has both: they differ in what is nan."""
+    if not any(result.below & WRAPPER for result in results):
+        return list(results)
+    found: dict[tuple[Any, ...], list[Node]] = {}
+    for node in postorder(results):
+        if node.is_custom:
+            found.setdefault((node.payload.rule, node.args), []).append(node)
+    both = [(rule, nodes) for (rule, _), nodes in found.items() if len(nodes) > 1]
+    if not both:
+        return list(results)
+    chosen: dict[Node, Node] = {}
+    for rule, nodes in both:
+        (regular,) = {to for node in nodes for to in rule.stand_ins(node).values()}
+        chosen |= dict.fromkeys(nodes, regular)
+    return _regular(substitute(results, chosen))
 
 
 def _is_scalar(node: Node) -> bool:

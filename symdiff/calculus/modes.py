@@ -393,7 +393,7 @@ def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, wal
     rule: CustomRule = node.payload.rule
     # it is written for one seed: put a placeholder in, then push all of them through, since it is linear
     stand_in = [placeholder(("seed", rule, k), seed.shape) for k, seed in enumerate(rule.seeds)]
-    written = dict(zip((*rule.parameters, *rule.seeds), (*node.args, *stand_in), strict=True))
+    written = dict(zip((*rule.parameters, *rule.seeds), (*node.args, *stand_in), strict=True)) | rule.stand_ins(node)
     (image,) = substitute([rule.images[which]], written)
     if rule.form == "jacobian":
         return image

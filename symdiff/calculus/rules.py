@@ -26,6 +26,7 @@ from ..graph import (
     axes_of,
     constant,
     cumulative,
+    custom,
     delta,
     elementwise,
     line_along,
@@ -376,8 +377,8 @@ def law_of(node: Node, moving: Sequence[bool]) -> Law:
     The equation is empty for scalar functions, whose partial derivatives tell it.
     """
     if node.is_custom:
-        rule = node.payload.rule
-        return Law("rule of its author", f"the {rule.form} given for {rule.name}", "symdiff.custom")
+        law: Law = node.payload.rule.law
+        return law
     if node.op in LAWS:
         return LAWS[node.op]
     several = sum(moving) > 1
@@ -429,3 +430,61 @@ class CustomRule:
     def arity(self) -> int:
         """Number of arguments; what was captured follows them."""
         return len(self.parameters) - len(self.captured)
+
+    @property
+    def law(self) -> Law:
+        """How a derivation names the rule."""
+        return Law("rule of its author", f"the {self.form} given for {self.name}", "symdiff.custom")
+
+    def stand_ins(self, node: Node) -> dict[Node, Node]:
+        """Return what ``images`` have besides parameters and seeds, for the node of a call: nothing."""
+        return {}
+
+
+@dataclass(frozen=True)
+class ImplicitRule(CustomRule):
+    """The differential of a solution x of g(x, p) = 0, dx = -inv(g_x) g_p dp, in terms of x itself.
+
+    Parameters
+    ----------
+    value : Node
+        The placeholder that ``image`` has for the solution, so that a derivative refers to it and has derivatives.
+    regular : Node
+        The value again, nan where g_x is singular up to rounding: there is no derivative there.
+    letter : Node
+        The unknown, a placeholder.
+    title : str
+        Its name.
+    equations : tuple of Node
+        Formulas of the unknown and the parameters that say what is solved, as they are written.
+    given : tuple of int
+        The parameters that are written behind them: a start, or both ends of a bracket.
+    options : tuple of (str, float)
+        What is written behind these by name.
+    told : tuple of Node
+        Iterations, residual and whether it converged, as formulas of the parameters.
+    """
+
+    value: Node | None = None
+    regular: Node | None = None
+    letter: Node | None = None
+    title: str = "x"
+    equations: tuple[Node, ...] = ()
+    given: tuple[int, ...] = ()
+    options: tuple[tuple[str, float], ...] = ()
+    told: tuple[Node, ...] = ()
+
+    @property
+    def law(self) -> Law:
+        """How a derivation names the rule."""
+        return Law(
+            "implicit function theorem",
+            "dx = -inv(dg/dx) dg, for g(x) = 0",
+            "Krantz and Parks, The Implicit Function Theorem (2013), 3.3",
+        )
+
+    def stand_ins(self, node: Node) -> dict[Node, Node]:
+        """Return the solution, where it has a derivative, for its placeholder."""
+        assert self.value is not None
+        assert self.regular is not None
+        return {self.value: custom(self, node.args, self.regular)}

@@ -79,6 +79,8 @@ _CHARACTER_HINTS = {
 }
 
 
+#: The one word of Python that is a function here.
+LOOP = "while"
 #: What is meant by a symbol where a formula begins.
 MEANT = {"|": "; write abs(x)"}
 
@@ -126,7 +128,7 @@ def scan(text: str, limits: Limits) -> Iterator[Token]:
                 kind, value = VALUE, _VALUES[piece]
             elif piece[0] in "'\"":
                 kind, value = VALUE, piece[1:-1]
-            elif keyword.iskeyword(piece):
+            elif keyword.iskeyword(piece) and not (piece == LOOP and text[end:].lstrip()[:1] == "("):
                 hint = _WORD_HINTS.get(piece, "it has numbers, names, operators and calls")
                 raise ParseError(f"{piece!r} is a word of Python that a formula lacks; {hint}", text, start)
             elif len(piece) > limits.name_length:

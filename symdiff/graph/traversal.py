@@ -35,6 +35,7 @@ from .structural import (
     reshape,
     scatter,
     slicing,
+    step_number,
     stop_gradient,
     take,
     triangle,
@@ -313,6 +314,11 @@ def with_results(node: Node, args: tuple[Node, ...], results: Sequence[Node]) ->
     """Return a recurrence with another formula of the same shapes for its body."""
     body, length, reverse = node.payload
     return recurrence(body._replace(results=tuple(results)), args, length, reverse)
+
+
+def settles(body: Body) -> bool:
+    """Tell whether a step that changes nothing is the last to: each step depends on what is carried alone."""
+    return not body.read and len(body.results) == len(body.carried) and step_number() not in inputs_of(body.results)
 
 
 def inputs_of(roots: Iterable[Node]) -> list[Node]:

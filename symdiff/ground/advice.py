@@ -58,7 +58,6 @@ MODULE: Mapping[str, str] = {
     "reduce_sum": "write np.sum(x)",
     "tensor": "write numbers as they are, and sd.symbol('x', shape) for an input",
     "vertcat": "write sd.stack([a, b]) of scalars, or np.concatenate([x, y])",
-    "while_loop": "the number of steps is known before the call; write sd.iterate(function, x, n)",
     "Expr": "write sd.Array",
     "Function": "write sd.custom(f, vjp=...), or an ordinary Python function of symbols",
     "MatrixSymbol": "write sd.matrix('A', n, m)",

@@ -351,6 +351,9 @@ class _Binder:
 
     def _repeated(self, step: Repeated, phase: int) -> None:
         """Bind a loop: rows are windows that move, and each carried array has a second one to change places with."""
+        if step.parts:
+            self._by_sample(step, phase)
+            return
         turns, whole = self._number(step.length), self.where[step.result]
         kept = self.where, self.phases, self.factors, self.loop, self.views
         given = [self._of(node) for node in step.given]
@@ -367,7 +370,8 @@ class _Binder:
             inside[node] = self._window(self._own(source, phase), node, 0)
             windows.append((inside[node], self._number(node.size)))
         inside |= dict(zip(step.inputs[rows:-1], [self._own(source, phase) for source in given[rows:]], strict=True))
-        counter = inside[step.inputs[-1]] = self._add(bound.PlanArray(bound.ARENA, 0, ()))
+        counter = self._add(bound.PlanArray(bound.ARENA, 0, ())) if step.counts else -1
+        inside |= {step.inputs[-1]: counter} if step.counts else {}
         targets, last, start = [], [], 0
         for k, node in enumerate(step.outputs):
             part, size = self._window(whole, node, start), self._number(node.size)
@@ -389,6 +393,33 @@ class _Binder:
         for (now, _), part in zip(pairs, last, strict=True):
             self._move(now, part, phase)
 
+    def _by_sample(self, step: Repeated, phase: int) -> None:
+        """Bind a loop of each sample of a tile: what turns read are copies, so that rows can move."""
+        turns, tiled = self._number(step.length), phase == bound.TILE
+        kept = self.where, self.phases, self.factors, self.loop
+        inside: dict[Node, int] = {}
+        pairs: list[tuple[int, int]] = []
+        held: list[int] = []
+        for node, arg in zip(step.inputs[: step.carried], step.given, strict=False):
+            pair = self._array(bound.ARENA, 0, node), self._array(bound.ARENA, 0, node)
+            self._move(self._of(arg), pair[0], phase)
+            pairs.append(pair)
+            inside[node] = pair[0]
+        for node, arg in zip(step.inputs[step.carried : -1], step.given[step.carried :], strict=True):
+            inside[node] = self._of(arg)
+            if self.arrays[inside[node]].tiled:
+                inside[node] = self._array(bound.ARENA, 0, node)
+                self._move(self._of(arg), inside[node], phase)
+                held.append(inside[node])
+        results = tuple([self.where[node] for node in step.parts])
+        place = len(self.steps)
+        repeat = bound.RepeatStep(phase, tiled, 0, turns, step.reverse, (), tuple(pairs), -1, results, tuple(held))
+        self.steps.append(repeat)
+        self.where, self.phases, self.factors, self.loop = inside, dict.fromkeys(inside, phase), {}, phase
+        self._bind_steps(step, [later for _, later in pairs])
+        self.where, self.phases, self.factors, self.loop = kept
+        self.steps[place] = repeat._replace(span=len(self.steps) - place - 1)
+
     def _repacked(self, step: Repacked, phase: int) -> None:
         source = self._own(self._of(step.source), phase)
         self.where[step.result] = self._window(source, step.result, self._number(step.start))
@@ -407,9 +438,9 @@ class _Binder:
         return copy
 
     def _move(self, source: int, target: int, phase: int) -> None:
-        shape = self.arrays[target].shape
+        shape, tiled = self.arrays[target].shape, self.arrays[target].tiled
         axes = tuple((axis, 0, 1, -1) for axis in range(len(shape)))
-        self.steps.append(bound.CopyStep(phase, shape, False, bound.View(source, axes), bound.View(target, axes)))
+        self.steps.append(bound.CopyStep(phase, shape, tiled, bound.View(source, axes), bound.View(target, axes)))
 
     def _routine(self, step: Routine, phase: int) -> None:
         given = [self._of(node) for node in step.operands]

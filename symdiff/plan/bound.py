@@ -413,9 +413,10 @@ class RepeatStep(NamedTuple):
 
     Parameters
     ----------
-    phase : {BEFORE, AFTER}
+    phase : {BEFORE, TILE, AFTER}
     tiled : bool
-        False.
+        Whether each sample of a tile has a loop of its own, which ends with its first turn that changes nothing: the
+        rows of samples that go on move together.
     span : int
         How many of the following steps of the phase are its body.
     turns : int
@@ -427,6 +428,10 @@ class RepeatStep(NamedTuple):
         Arrays of one shape in the arena that change places after each turn.
     counter : int
         An array of one number that the row's number is written to, or -1.
+    results : tuple of int
+        If tiled: for each pair the array that gets the last values.
+    held : tuple of int
+        If tiled: the arrays of a tile that turns read, which are the loop's own.
     """
 
     phase: int
@@ -437,6 +442,8 @@ class RepeatStep(NamedTuple):
     windows: tuple[tuple[int, int], ...]
     swaps: tuple[tuple[int, int], ...]
     counter: int = -1
+    results: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()
 
 
 BoundStep: TypeAlias = (

@@ -142,6 +142,8 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
         work += FOUND * _elements(step.results[0], known)
     elif isinstance(step, Repacked):
         return Estimate(0.0, 0.0)
+    elif isinstance(step, Repeated) and step.parts:
+        work = _number(step.length, known) * sum(estimate(own, sizes).sample for own in step.steps)
     elif isinstance(step, Repeated):
         work = _number(step.length, known) * turn_cost(step.steps, known)
     elif isinstance(step, Call):

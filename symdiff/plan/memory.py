@@ -101,7 +101,21 @@ def _lives(arrays: Sequence[bound.PlanArray], steps: Sequence[bound.BoundStep]) 
             first, _ = lives.get(number, (at, at))
             # positions are never where numbers may be: the executor relies on them
             lives[number] = (0, len(steps)) if arrays[number].integer else (first, at)
+    for at, step in reversed([*enumerate(steps)]):
+        if isinstance(step, bound.RepeatStep) and step.tiled:
+            _keep(lives, step, at)
     return lives
+
+
+def _keep(lives: dict[int, tuple[int, int]], step: bound.RepeatStep, at: int) -> None:
+    """Keep what all turns of a loop read for all of it, and what changes places as long as either is used."""
+    end = at + step.span
+    for number in (*step.results, *step.held, *(number for pair in step.swaps for number in pair)):
+        first, last = lives.get(number, (at, at))
+        lives[number] = min(first, at), max(last, end)
+    for number, (first, last) in lives.items():
+        if first < at <= last < end:
+            lives[number] = first, end
 
 
 def _aligned(length: int) -> int:
@@ -122,7 +136,7 @@ def _arrays_of(step: bound.BoundStep) -> list[int]:
     if isinstance(step, bound.CallStep):
         return [*step.inputs, step.output]
     if isinstance(step, bound.RepeatStep):
-        return []  # it is in no tile, and arrays outside tiles share no memory
+        return []  # what it moves and keeps lives as long as all of it; arrays outside tiles share no memory
     if isinstance(step, bound.FillStep):
         return [step.output.array]
     return [step.input.array, step.output.array]

@@ -132,7 +132,7 @@ def programs_of(
             if step.total and len(step.pieces) > 1:
                 found.append((_adder(step), False, (), False, None))
         elif isinstance(step, Repeated):
-            found += programs_of(step, frozenset(step.inputs[: step.carried]))
+            found += programs_of(step, None if step.parts else frozenset(step.inputs[: step.carried]))
     return found
 
 

@@ -60,11 +60,12 @@ from .steps import (
     Product,
     Reduction,
     Repeated,
+    Routine,
     Scan,
     Step,
     sources,
 )
-from .whole import called, is_result, repacked, repeated, reshaped, routine, with_joined_spectra
+from .whole import called, is_result, part_of_loop, repacked, repeated, reshaped, routine, with_joined_spectra
 
 __all__ = ["check_length", "make_plan"]
 
@@ -227,15 +228,24 @@ class _Planner:
             return self._move(node)
         if node.is_contraction and sums_rows(node) and kept_label(node) is None:
             return self._sum(node)
+        found = part_of_loop(node)
+        if found is not None:
+            loop, part = found
+            step = self._repeated(loop)
+            if step is not None:
+                return step if part is node else Routine("reshape", (node,), (part,))
         if node.is_recurrence:
-            if node not in self.repeated:
-                self.repeated[node] = repeated(node, self.limit, make_plan)
-            return self.repeated[node]
+            return self._repeated(node)
         if is_result(node):
             return repacked(node)
         if node in self.turned or is_factored(node):
             return self._matrix(node)
         return routine(node)
+
+    def _repeated(self, node: Node) -> Repeated | None:
+        if node not in self.repeated:
+            self.repeated[node] = repeated(node, self.limit, make_plan)
+        return self.repeated[node]
 
     def _view(self, node: Node, access: Access, sizes: Sequence[Dim]) -> LoopInput:
         """Return where a factor is read: a part of an array that exists, or the factor itself, which then has to."""
@@ -365,7 +375,8 @@ class _Planner:
         steps: list[Step] = []
         for now in range(1 + max(level.values(), default=-1)):
             here = [node for node in level if level[node] == now]
-            steps += with_joined_spectra([self.whole[node] for node in here if node in self.whole])
+            whole = {id(step): step for node in here if (step := self.whole.get(node)) is not None}
+            steps += with_joined_spectra([*whole.values()])
             for node in here:
                 if node in self.placed:
                     steps += self._placed_steps(node)

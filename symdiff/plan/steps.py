@@ -343,6 +343,8 @@ class Repeated(NamedTuple):
         How many turns there are.
     reverse : bool
         The first turn is for the last row.
+    parts : tuple of Node
+        Where each sample of a batch has a loop of its own: what is carried out of the last turn, an array each.
     """
 
     result: Node
@@ -355,11 +357,18 @@ class Repeated(NamedTuple):
     read: int
     length: Dim
     reverse: bool
+    parts: tuple[Node, ...] = ()
 
     @property
     def results(self) -> tuple[Node, ...]:
-        """The one array that it computes."""
-        return (self.result,)
+        """The one array that it computes, or one for each that is carried."""
+        return self.parts or (self.result,)
+
+    @property
+    def counts(self) -> bool:
+        """Whether a turn reads its number."""
+        number = self.inputs[-1]
+        return number in self.outputs or any(number in sources(step) for step in nested(self.steps))
 
 
 Step: TypeAlias = Repacked | Repeated | LoopStep | Product | Reduction | Scan | Move | MatrixFunction | Routine | Call

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from ..errors import UnsupportedError
-from ..graph import BOOL, Node, inputs_of, placeholder, postorder, step_number, substitute
+from ..graph import BOOL, Node, inputs_of, parts_of, placeholder, postorder, result_of, step_number, substitute
 from ..graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED
 from ..graph.sizes import Dim
 from .cost import turn_cost
 from .loops.access import BATCH, NoLoopError, inner_axes, inner_limit, is_long
 from .plan import Plan
-from .steps import Call, Repacked, Repeated, Routine, Step, nested
+from .steps import Call, Repacked, Repeated, Routine, Step, is_tiled, nested
 
-__all__ = ["called", "is_result", "repacked", "repeated", "reshaped", "routine", "with_joined_spectra"]
+__all__ = ["called", "is_result", "part_of_loop", "repacked", "repeated", "reshaped", "routine", "with_joined_spectra"]
 
 #: In one turn of a loop: up to which length an axis is always unrolled, and up to which it may be.
 SHORT, UNROLLED = 4, 64
@@ -25,9 +26,9 @@ Planner = Callable[[Sequence[Node], Sequence[Node], int], Plan]
 def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
     """Return a recurrence as a plan of its body that is repeated, None where the body needs NumPy or conditions."""
     body, length, reverse = node.payload
-    if any(BATCH in own.shape for own in (*node.args, *body.results)):
-        return None
     given = (*body.carried, *body.read, *body.held, step_number())
+    if _has_samples(node):
+        return _by_sample(node, given, limit, make_plan)
     plans = []
     for most in _limits(body.results):
         with inner_axes(most), suppress(UnsupportedError):
@@ -39,6 +40,39 @@ def repeated(node: Node, limit: int, make_plan: Planner) -> Repeated | None:
     plan = min(plans, key=lambda plan: turn_cost(plan.steps))
     parts = plan.inputs, plan.outputs, plan.steps, plan.checks
     return Repeated(node, node.args, *parts, len(body.carried), len(body.read), length, reverse)
+
+
+def _has_samples(node: Node) -> bool:
+    """Tell whether a recurrence is one of all samples of a batch."""
+    return any(BATCH in own.shape for own in (*node.args, *node.payload.body.results))
+
+
+def _by_sample(node: Node, given: tuple[Node, ...], limit: int, make_plan: Planner) -> Repeated | None:
+    """Return a loop of the samples of a tile, where a turn depends on what is carried alone: each ends by itself."""
+    body, length, reverse = node.payload
+    if body.read or len(body.results) > len(body.carried) or any(own.shape[:1] != (BATCH,) for own in body.carried):
+        return None
+    with suppress(UnsupportedError):
+        plan = make_plan(given, body.results, limit)
+        if any(isinstance(step, Call) or not is_tiled(step) for step in nested(plan.steps)):
+            return None
+        inputs, outputs, steps, checks = plan.inputs, plan.outputs, plan.steps, plan.checks
+        parts = tuple([result_of(node, part) for part in parts_of(node)])
+        made = Repeated(node, node.args, inputs, outputs, steps, checks, len(body.carried), 0, length, reverse, parts)
+        return None if made.counts else made
+    return None
+
+
+def part_of_loop(node: Node) -> tuple[Node, Node] | None:
+    """Return the loop over samples that a node is a result of, and the result as the loop has it."""
+    source = node.args[0] if node.is_reshape else node
+    loop = source.args[0] if source.is_slice else source
+    if not loop.is_recurrence or not _has_samples(loop):
+        return None
+    for part in map(partial(result_of, loop), parts_of(loop)):
+        if (part.args[0] if part.is_reshape else part) is source:
+            return loop, part
+    return None
 
 
 def _limits(results: Sequence[Node]) -> list[int]:
@@ -55,7 +89,7 @@ def _limits(results: Sequence[Node]) -> list[int]:
 def is_result(node: Node) -> bool:
     """Tell whether a node is one result of a recurrence: a part of its output, reshaped."""
     if not node.is_reshape:
-        return False
+        return node.is_slice and part_of_loop(node) is not None
     source = node.args[0]
     return (source.args[0] if source.is_slice else source).is_recurrence
 

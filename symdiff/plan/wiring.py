@@ -40,6 +40,12 @@ class Wiring(NamedTuple):
     outputs: tuple[int, ...]
     copies: tuple[tuple[int, int, int], ...]
 
+    @property
+    def settles(self) -> bool:
+        """Whether a turn that changes nothing is the last: each turn depends on what is carried alone."""
+        read = {MEMORY, COUNTER}.isdisjoint(self.inputs)
+        return read and MEMORY not in self.outputs and all(MEMORY not in copy[1:] for copy in self.copies)
+
 
 def wiring_of(step: Repeated) -> Wiring | None:
     """Return the wiring of a loop; None where its body is not one short program over whole arrays.

@@ -415,8 +415,10 @@ class TextStyle(Style):
         starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
         start, on = group(starts, self.parenthesised), group(after, self.parenthesised)
         carried = group(letters[1 : 1 + loop.carried], self.parenthesised) if loop.carried else "()"
+        place = f"[{loop.part}]" if loop.carried > 1 and loop.part is not None else ""
+        if loop.condition and not rows:
+            return Piece(f"while({carried} -> {outputs[0]}, {carried} -> {on}, {start}, {length}){place}", POSTFIX)
         if not rows and not outputs and loop.part is not None:
-            place = f"[{loop.part}]" if loop.carried > 1 else ""
             return Piece(f"iterate({carried} -> {on}, {start}, {length}){place}", POSTFIX)
         x = group(letters[1 + loop.carried :], self.parenthesised) if rows else letters[0]
         over = group(rows, self.parenthesised) if rows else length

@@ -429,6 +429,12 @@ class MathStyle(MathSigns):
         length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]
         starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
         start, on = group(starts, self.parenthesised), group([*after, *outputs], self.parenthesised)
+        if loop.condition and not rows:
+            carried, on = group(letters[1:], self.parenthesised), group(after, self.parenthesised)
+            goes_on, step = f"{carried}{self.mapped}{outputs[0]}", f"{carried}{self.mapped}{on}"
+            text = self.function("while", goes_on, step, start, length)
+            several = loop.carried > 1 and loop.part is not None
+            return Piece(self.indexed(text, [str(loop.part)]) if several else text, ATOM)
         if not rows and not outputs and loop.part is not None:
             carried = group(letters[1 : 1 + loop.carried], self.parenthesised)
             text = self.composed(self.parenthesised(f"{carried}{self.mapped}{on}"), length) + f"({start})"

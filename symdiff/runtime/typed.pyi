@@ -56,6 +56,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[Numbers]: ...
 @overload
@@ -80,6 +81,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[csr_array]: ...
 @overload
@@ -104,6 +106,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[csc_array]: ...
 @overload
@@ -128,6 +131,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[coo_array]: ...
 @overload
@@ -152,6 +156,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[bsr_array]: ...
 @overload
@@ -176,6 +181,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[Numbers]: ...
 @overload
@@ -199,6 +205,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[dict[str, Numbers]]: ...
 @overload
@@ -222,6 +229,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[list[Numbers]]: ...
 @overload
@@ -245,6 +253,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[tuple[Numbers, ...]]: ...
 @overload
@@ -268,6 +277,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[tuple[Numbers, tuple[Numbers, ...]]]: ...
 @overload
@@ -291,6 +301,7 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> TypedKernel[tuple[tuple[Numbers, ...], ...]]: ...
 @overload
@@ -315,5 +326,29 @@ def compile(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
+    full_output: Literal[False] = False,
     **named_shapes: Any,
 ) -> Kernel: ...
+@overload
+def compile(
+    formula: Any,
+    inputs: Sequence[Any] | None = None,
+    *,
+    batch: Sequence[Any] | None = None,
+    reduce: Literal["sum"] | None = None,
+    batch_axis: Literal[0, -1] = 0,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    accuracy: Literal["default", "high"] = "default",
+    build_seconds: float | None = None,
+    nonfinite: Literal["keep", "raise"] = "keep",
+    validate: bool = False,
+    reproducible: bool = False,
+    sparse: Any = None,
+    triangle: Literal["lower", "upper"] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    budget: Literal["default", "strict"] | Budget | None = None,
+    verbose: bool = False,
+    full_output: Literal[True],
+    **named_shapes: Any,
+) -> TypedKernel[tuple[Any, dict[str, tuple[Numbers, ...]]]]: ...

@@ -17,7 +17,7 @@ from ..unit import MOST_SAMPLES
 #: Loops of a step and bytes of a plan's memory, at most; multiplications of a sample up to which they are a plain loop.
 LOOPS, MOST_BYTES, PLAIN = 8, 2**60, 64
 #: Steps without loops, of whole arrays.
-WHOLE = ("FactorStep", "FactorUse", "RoutineStep", "CallStep")
+WHOLE = ("FactorStep", "FactorUse", "RoutineStep", "CallStep", "RepeatStep")
 #: Operations by their names in ``bound.py``, in C's numbers.
 OPERATIONS = {"sum": SD_ADD, "max": SD_MAX, "min": SD_MIN, "prod": SD_MULTIPLY}
 SCANS = {"cumsum": SD_ADD, "cumprod": SD_MULTIPLY, "cummax": SD_MAX, "cummin": SD_MIN}
@@ -446,10 +446,13 @@ cdef class BoundPlan:
         cdef int k
         cdef long *moved
         s.kind, s.span, s.turns, s.reverse = SD_REPEAT, step.span, step.turns, step.reverse
-        s.windows, s.swaps, s.counter = len(step.windows), len(step.swaps), step.counter
-        s.moved = moved = <long *>self.take(16 * (s.windows + s.swaps))
+        s.windows, s.swaps, s.counter, s.held = len(step.windows), len(step.swaps), step.counter, len(step.held)
+        demand(len(step.results) == (s.swaps if s.tiled else 0), "a loop of samples without its results")
+        s.moved = moved = <long *>self.take(16 * (s.windows + s.swaps) + 8 * (len(step.results) + s.held))
         for k, (first, second) in enumerate((*step.windows, *step.swaps)):
             moved[2 * k], moved[2 * k + 1] = first, second
+        for k, number in enumerate((*step.results, *step.held), 2 * (s.windows + s.swaps)):
+            moved[k] = number
         self.refuse(sd_bad_repeat(&self.plan, s, moved))
         return min(100 * step.turns, MOST_SAMPLES)
 

@@ -133,7 +133,9 @@ typedef struct {
   sd_start *starts;      /* of programs: the start of each view, */
   long *along;           /* and its stride from neighbour to neighbour; 0 where they share one element */
   long turns;
-  const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array) */
+  const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array); of a loop of samples then an array of
+                        results for each swap, and those that turns read */
+  int held;          /* how many these are */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */
 } sd_step;
 

@@ -18,6 +18,7 @@
 #include "steps/product.h"
 #include "steps/program.h"
 #include "steps/reduce.h"
+#include "steps/samples.h"
 #include "steps/direct.h"
 
 /* Groups of tiles that each thread has at once, and turns of a loop between two looks for a signal. */
@@ -53,10 +54,63 @@ static long (*const sd_body_runs[])(sd_state *, const sd_step *, long *) = {
     [SD_COPY_NEIGHBOURS] = sd_run_copy_neighbours,
     [SD_REDUCE_NEIGHBOURS] = sd_run_reduce_neighbours};
 
-/* Run a loop: its body, the steps behind it, turn by turn. Windows move to the row of the turn, and what is carried
-   changes places with what the turn made of it. */
-static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) {
+static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure);
+
+/* Run a turn of a loop: its body, the steps behind it, and let what is carried change places with what the turn made of
+   it. Returns 1, 0 after a failure, -1 where nothing of all that the next turn depends on has changed. */
+static int sd_run_turn(sd_state *s, const sd_step *step, sd_failure *failure) {
   const long *swaps = step->moved + 2 * step->windows;
+  for (int i = 1; i <= step->span; i++) {
+    const sd_step *own = step + i;
+    long which = 0, sample = -1;
+    if (own->kind == SD_REPEAT) {
+      if (!sd_run_repeat(s, own, failure)) return 0;
+      i += own->span;
+      continue;
+    }
+    sample = sd_body_runs[own->direct] ? sd_body_runs[own->direct](s, own, &which)
+                                       : sd_step_runs[own->kind](s, own, &which);
+    if (sample == -1) continue;
+    *failure = (sd_failure){sample < 0 ? sample : s->first + sample, own->number, own->shared, which};
+    return 0;
+  }
+  if (!step->tiled && sd_is_settled(s, step)) return -1;
+  for (int w = 0; w < step->swaps; w++) sd_swap(s, swaps + 2 * w);
+  return 1;
+}
+
+/* Run the loops of the samples of a tile. */
+static int sd_run_samples(sd_state *s, const sd_step *step, sd_failure *failure) {
+  long rows = s->rows, going = rows, look = 0, wait = 1;
+  sd_going_rows of;
+  int done = 1;
+  if (!sd_begin_samples(&of, rows)) {
+    *failure = (sd_failure){-2, step->number, 1, 0};
+    return 0;
+  }
+  for (long turn = 0; turn < step->turns && going && done; turn++) {
+    if (turn % SD_LOOK_TURNS == SD_LOOK_TURNS - 1 && sd_is_raised(s->job)) {
+      *failure = (sd_failure){SD_RAISED, step->number, 1, 0};
+      done = 0;
+    } else if (!(done = sd_run_turn(s, step, failure))) {
+      if (failure->sample >= s->first) failure->sample = s->first + of.sample[failure->sample - s->first];
+    } else if (turn == look) {
+      going = sd_find_going(s, step, &of);
+      wait = going < of.rows ? 1 : wait < SD_WAIT ? 2 * wait : wait;
+      look += wait;
+      if (going >= of.rows / 8 * SD_GOING || of.rows <= SD_FEW_ROWS) continue;
+      sd_leave_samples(s, step, &of);
+      s->rows = of.rows;
+    }
+  }
+  sd_end_samples(s, step, &of);
+  s->rows = rows;
+  return done;
+}
+
+/* Run a loop, turn by turn. Windows move to the row of the turn. A loop ends with a turn that changes nothing. */
+static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) {
+  if (step->tiled) return sd_run_samples(s, step, failure);
   if (step->tight) {
     long which = 0, sample = sd_run_tight(s, step, &which);
     if (sample == -1) return 1;
@@ -66,26 +120,13 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
     }
   }
   for (long turn = 0; turn < step->turns; turn++) {
+    int done;
     if (turn % SD_LOOK_TURNS == SD_LOOK_TURNS - 1 && sd_is_raised(s->job)) {
       *failure = (sd_failure){SD_RAISED, step->number, 1, 0};
       return 0;
     }
     sd_begin_turn(s, step, turn);
-    for (int i = 1; i <= step->span; i++) {
-      const sd_step *own = step + i;
-      long which = 0, sample = -1;
-      if (own->kind == SD_REPEAT) {
-        if (!sd_run_repeat(s, own, failure)) return 0;
-        i += own->span;
-        continue;
-      }
-      sample = sd_body_runs[own->direct] ? sd_body_runs[own->direct](s, own, &which)
-                                         : sd_step_runs[own->kind](s, own, &which);
-      if (sample == -1) continue;
-      *failure = (sd_failure){sample < 0 ? sample : s->first + sample, own->number, own->shared, which};
-      return 0;
-    }
-    for (int w = 0; w < step->swaps; w++) sd_swap(s, swaps + 2 * w);
+    if ((done = sd_run_turn(s, step, failure)) <= 0) return -done;
   }
   return 1;
 }
@@ -99,8 +140,13 @@ static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
     const sd_step *step = plan->steps[phase] + i;
     long which = 0, sample;
     if (step->kind == SD_REPEAT) {
-      if (!sd_run_repeat(s, step, failure)) return;
-      i += step->span;
+      if (sd_run_repeat(s, step, failure)) {
+        i += step->span;
+        continue;
+      }
+      if (failure->sample <= s->first || !step->tiled) return;
+      s->rows = failure->sample - s->first;
+      i = -1;
       continue;
     }
     sample = phase != SD_TILE && i && sd_is_raised(s->job) ? SD_RAISED : sd_step_runs[step->kind](s, step, &which);

@@ -129,4 +129,7 @@ class LoopBody(Whole):
                 made[target] = values
         carried = [(k, e) for k, size in enumerate(wiring.sizes) for e in range(size)]
         yield from (f"V n{k}_{e}={made[2 * k + 1][e]};\n" for k, e in carried)
+        if wiring.settles:
+            same = "&&".join(f"!__builtin_memcmp(&n{k}_{e},&c{k}_{e},{self.item})" for k, e in reversed(carried))
+            yield f"if({same})break;\n"
         yield from (f"c{k}_{e}=n{k}_{e};\n" for k, e in carried)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, ShapeError
-from ...graph import BOOL, REAL, Node, parts_of, postorder, step_number
+from ...graph import BOOL, REAL, Node, parts_of, postorder, settles, step_number
 from ...graph.primitives import DELTAS, PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import positions as taken
@@ -372,6 +372,10 @@ class _Emitter:
             size, begin = writer.size(own.size), writer.size(part.start)
             place = f"{begin} + {step} * {size}:{begin} + ({step} + 1) * {size}"
             writer.lines.append(f"{whole}[:, {place}] = {name}.reshape(len({name}), {size})")
+        if carried and settles(body):
+            pairs = zip(carried, results, strict=True)
+            writer.lines.append(f"if {' and '.join([f'np.array_equal({then}, {now})' for then, now in pairs])}:")
+            writer.lines.append("    break")
         if carried:
             writer.lines.append(f"{', '.join(carried)} = {', '.join(results[:first])}")
         writer.lines[start:] = [f"    {line}" for line in writer.lines[start:]]

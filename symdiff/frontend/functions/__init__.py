@@ -1,4 +1,4 @@
-"""Functions of a caller's that become one node: functions with a derivative of their own, and steps of loops.
+"""Functions of a caller's that become one node: functions with a derivative of their own, steps of loops, equations.
 
 Takes
     Python functions over symbols
@@ -10,7 +10,9 @@ Invariants
 Files
     closing      scopes of placeholders, and what a function takes from outside
     custom       functions whose derivative their author gives
-    recurrence   scan, iterate and sum_over
+    newton       Newton's method as loops that end by themselves
+    recurrence   scan, iterate, while_loop and sum_over
+    solutions    root, fixed_point, minimizer and laplace
 Add
     a function of functions: a file here, and its name in ``symdiff/__init__.py``
 """

@@ -1,4 +1,4 @@
-"""Loops in formulas: ``scan``, ``iterate`` and ``sum_over``, one body each, whatever the number of steps is."""
+"""Loops in formulas: ``scan``, ``iterate``, ``while_loop`` and ``sum_over``, one body each, of any number of steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...graph import (
     zeros,
 )
 from ...graph.primitives import Body
-from ...graph.scalars.functions import compare, to_real
+from ...graph.scalars.functions import compare, to_real, where
 from ...graph.sizes import Dim, show
 from ...ground.guard import described, guarded, is_function, users
 from ..array import Array
@@ -35,6 +35,7 @@ from .closing import Scope, called, captured_by, entered
 _CALLS = {
     "scan": "scan(step, start, over), or scan(step, start, n=n), with step(carried, x) -> (carried, output or None)",
     "iterate": "iterate(step, start, n), with step(carried) -> carried",
+    "while_loop": "while_loop(condition, step, start, at_most=n), with condition(carried) and step(carried) -> carried",
     "sum_over": "sum_over(i, n, formula) of a scalar symbol i, or sum_over('i', n, function)",
 }
 
@@ -171,6 +172,54 @@ def iterate(step: Callable[..., Any], start: Any, n: Any) -> Any:
 
 
 @guarded
+def while_loop(condition: Callable[..., Any], step: Callable[..., Any], start: Any, at_most: Any) -> Any:
+    """Run a step as long as a condition holds, each on what the step before gave.
+
+    Parameters
+    ----------
+    condition : callable
+        ``condition(carried)`` returns one condition, of shape (). It is called once, with symbols.
+    step : callable
+        ``step(carried)`` returns what the next step gets, of the same shapes. It is called once, with symbols.
+    start : array, or structure of arrays
+        What the first step gets. Structures are lists, tuples and dicts.
+    at_most : int or str
+        The most steps that are run: a number, or a letter that is a size of an input.
+
+    Returns
+    -------
+    array, or structure of arrays
+        What is carried when the condition does not hold any more, or after ``at_most`` steps.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, DtypeError
+        As for :func:`scan`; and if the condition is no condition, or one for each element of an array.
+
+    Notes
+    -----
+    Each sample of a batch ends by itself, and a call ends its steps when all have. A tangent is carried along and ends
+    with what it belongs to. A cotangent is carried back through all ``at_most`` steps, whose states are kept; those
+    after the end leave it as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symdiff as sd
+    >>> a = sd.scalar("a")
+    >>> root = while_loop(lambda x: abs(x * x - a) > 1e-12 * a, lambda x: (x + a / x) / 2, a, at_most=60)
+    >>> k = sd.compile([root, sd.gradient(root, a)], a)
+    >>> [value.round(9).tolist() for value in k(np.array([2.25, 4.0, 100.0]))]
+    [[1.5, 2.0, 10.0], [0.333333333, 0.25, 0.05]]
+    """
+    _check_step("while_loop", step)
+    if not is_function(condition):
+        raise ArgumentError(f"condition is {described(condition)}; expected a function: {_CALLS['while_loop']}")
+    run = _Run("while_loop", start, [], _length("while_loop", at_most), False, condition)
+    return run.close(lambda carried, row, number: (users(step)(carried), []), (start,))[0]
+
+
+@guarded
 def sum_over(i: Any, n: Any, formula: Any) -> Array:
     """Return the sum of a formula over a whole number in it.
 
@@ -234,13 +283,22 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
 class _Run:
     """One loop while its step is written out."""
 
-    def __init__(self, name: str, start: Any, rows: Sequence[Node], length: Dim, reverse: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        start: Any,
+        rows: Sequence[Node],
+        length: Dim,
+        reverse: bool,
+        condition: Callable[..., Any] | None = None,
+    ) -> None:
         self.name = name
         self.template = template_of(start)
         self.starts = [_real(value, "start") for value in leaves(start)]
         self.rows = list(rows)
         self.length = length
         self.reverse = reverse
+        self.condition = condition
 
     def close(
         self, step: Callable[[Any, list[Array], Array], tuple[Any, list[Any]]], operands: tuple[Any, ...]
@@ -252,7 +310,11 @@ class _Run:
             number = scope.stand_in("the number of the step", (), "real")
             shown = pack(self.template, map(Array, carried))
             after, outputs = step(shown, [Array(x) for x in read], Array(number))
-            results = [*self._carried_on(after, carried), *(_real(value, "an output of a step") for value in outputs)]
+            following = self._carried_on(after, carried)
+            if self.condition is not None:
+                goes_on = self._goes_on(users(self.condition)(shown))
+                following = [where(goes_on, new, own) for new, own in zip(following, carried, strict=True)]
+            results = [*following, *(_real(value, "an output of a step") for value in outputs)]
             node = self._node(scope, carried, read, number, results)
         made = [Array(result_of(node, part), provenance_of(*_flat(operands), node)) for part in parts_of(node)]
         return pack(self.template, iter(made[: len(carried)])), iter(made[len(carried) :])
@@ -274,6 +336,21 @@ class _Run:
                 )
             nodes[k] = node
         return nodes
+
+    def _goes_on(self, value: Any) -> Node:
+        """Return a condition, if it is one."""
+        try:
+            node = as_node(value)
+        except DtypeError as error:
+            raise DtypeError(f"the condition of {self.name}: {error}") from None
+        if node.dtype is not BOOL:
+            raise DtypeError(f"the condition of {self.name} gave a number; expected a comparison, as in abs(x) > 1e-9")
+        if node.ndim:
+            raise ShapeError(
+                f"the condition of {self.name} has shape {show(node.shape)}; expected one, of shape (): join those of "
+                "the elements, as in np.max(abs(x)) > 1e-9"
+            )
+        return node
 
     def _node(
         self, scope: Scope, carried: Sequence[Node], read: Sequence[Node], number: Node, results: Sequence[Node]

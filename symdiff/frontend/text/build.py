@@ -21,7 +21,7 @@ import numpy as np
 
 from ...errors import DtypeError, LimitError, ParseError, ShapeError, SymdiffError, with_caret
 from ...grammar.syntax import SyntaxNode, Tree
-from ...graph import INT, extent, walk_sizes
+from ...graph import INT, Node, extent, walk_sizes
 from ...graph.sizes import Dim, Shape, check_elements, named
 from ...ground.advice import REFUSED, TEXT, advice, close_to
 from ...ground.budget import spend
@@ -33,7 +33,17 @@ from ..symbols import array as make_input
 from ..symbols import name as name_part
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
-from .sums import SUM, length_of_sum, letters_of, parts_of_sum, sum_of
+from .sums import (
+    BOUND,
+    SUM,
+    bound_call,
+    length_of_sum,
+    letters_of,
+    order_of,
+    parts_of_sum,
+    shaped_letters,
+    sum_of,
+)
 from .text_functions import OTHERWISE, expanded
 from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
 from .vocabulary import DERIVATIVES, TextFunction
@@ -136,9 +146,10 @@ class _Builder:
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         for name in _sizes_in(terms) - inputs.keys() - CONSTANTS.keys():
             self.sizes.setdefault(name, named(name))  # a letter that no input has (any more)
-        self.values: list[Any] = []
+        self.values: list[Any] = [None] * len(terms)
         self.sound: set[Shape] = set()  # shapes that are within the limits
         self.arrows, self.letters = arrows_of(tree.terms, "by_index"), letters_of(tree.terms)
+        self.shaped = shaped_letters(terms)
 
     def build(self) -> Parsed:
         meaning: dict[str, Callable[[SyntaxNode], Any]] = {
@@ -149,7 +160,7 @@ class _Builder:
             "binary": self.of_binary,
             "axis": self.of_axis,
             "by_index": self.of_indices,
-            "mapping": lambda term: Mapped(Mapped.of(term.value[0]), self.array(term.children[0])),
+            "mapping": self.of_mapping,
             "transpose": lambda term: self.array(term.children[0]).T,
             "index": self.of_index,
             "slice": self.of_slice,
@@ -158,7 +169,8 @@ class _Builder:
             "call": self.of_call,
             "define": self.of_define,
         }
-        for term in self.terms:
+        for place in order_of(self.terms):
+            term = self.terms[place]
             try:
                 spend(1 + len(term.children))
                 value = meaning[term.kind](term)
@@ -167,7 +179,7 @@ class _Builder:
                     self.sound.add(value.shape)
             except Exception as error:
                 raise self.located(error, term) from error
-            self.values.append(value)
+            self.values[place] = value
         last, value = len(self.terms) - 1, self.values[-1]
         try:
             value = value.items if isinstance(value, Listing) and value.rank > 1 else value
@@ -203,7 +215,8 @@ class _Builder:
         name = term.value
         for start, end, stand_in in self.letters.get(name.partition(OTHERWISE)[0], ()):
             if start <= term.start < end:
-                return Array(stand_in(name))
+                own = self.letter((start, end), name) if (start, end) in self.shaped else stand_in(name)
+                return Array(own)
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
@@ -229,6 +242,14 @@ class _Builder:
             f"{name!r} is not known here{close}; inputs and definitions: {_listed(known)}. "
             f"If it is an input, add its shape: {name}=() or {name}=(2, 3)"
         )
+
+    def letter(self, span: tuple[int, int], name: str) -> Node:
+        """Return what stands for a letter of a function: an array of the shape of the start, if there is one."""
+        start = self.shaped.get(span)
+        return Mapped.of(name) if start is None else Mapped.of(name, self.array(start).shape)
+
+    def of_mapping(self, term: SyntaxNode) -> Mapped:
+        return Mapped(self.letter((term.start, term.end), term.value[0]), self.array(term.children[0]))
 
     def of_axis(self, term: SyntaxNode) -> Axis | Array:
         """Return an index behind an arrow, or the positions of that name, if no arrow around gives the name."""
@@ -429,6 +450,8 @@ class _Builder:
         if name == SUM:
             letter, length, part = parts_of_sum(term, self.terms)
             return sum_of(letter, length_of_sum(self.position, length), self.array(part), self.limits)
+        if name in BOUND:
+            return bound_call(name, keywords, [self.bound_argument(place) for place in term.children], self.limits)
         if function is None:
             hint = advice(name, {**REFUSED, **TEXT}) or close_to(name.lower(), self.functions) or _OWN
             raise ParseError(f"{name!r} is not a function of formulas{hint}")
@@ -445,6 +468,13 @@ class _Builder:
             for keyword, place in zip(keywords, term.children[len(places) :], strict=True)
         }
         return function.call(*(self.argument(place, name) for place in places), **options)
+
+    def bound_argument(self, place: int) -> Any:
+        """Return the value of a term as a loop or a solution takes it: a function, a whole number, or an array."""
+        value = self.values[place]
+        if isinstance(value, Mapped | bool) or value is None:
+            return value
+        return value if isinstance(value, int | float) else self.array(place)
 
     def argument(self, place: int, name: str = "") -> Any:
         """Return the value of a term as a function takes it: an Array, a number, or a tuple or list of these."""

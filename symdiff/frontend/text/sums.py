@@ -1,22 +1,124 @@
-"""Letters that a part of a text has for itself: of ``x -> exp(x)``, and of sums, ``sum_over(k, n, x**k)``."""
+"""Letters that a part of a text has for itself: of ``x -> exp(x)``, sums, loops and solutions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
 from ...grammar.syntax import SyntaxNode
 from ...graph import Node, placeholder, postorder, substitute
 from ...graph.sizes import Dim, product
 from ...ground.limits import Limits
-from ..array import Array
-from ..functions.recurrence import sum_over
+from ..array import Array, asarray
+from ..functions.recurrence import sum_over, while_loop
 from .indexed import arrows_of
 from .values import Mapped
 
 #: What a sum is called.
 SUM = "sum_over"
 _FORM = f"{SUM}(k, n, x**k) takes a letter, a number of terms from k = 0 on, and a formula of the letter"
+
+
+class Binding(NamedTuple):
+    """A function of text that takes functions of a letter, and the shape of the letter from its start.
+
+    Parameters
+    ----------
+    functions : int
+        How many functions come first.
+    form : str
+        How it is called.
+    most : int
+        Arguments behind the functions, at most; the first is the start.
+    least : int
+    keywords : tuple of str
+    """
+
+    functions: int
+    form: str
+    most: int
+    least: int = 1
+    keywords: tuple[str, ...] = ("at_most", "tol")
+
+
+#: Loops and solutions by their names.
+BOUND = {
+    "root": Binding(1, "root(x -> x**2 - a, start), or root(x -> x**2 - a, lower, upper)", 3),
+    "fixed_point": Binding(1, "fixed_point(x -> cos(x), start)", 1),
+    "minimizer": Binding(1, "minimizer(x -> f, start), or minimizer(x -> f, start, lower, upper)", 3),
+    "while": Binding(2, "while(s -> condition, s -> step, start, at_most)", 2, 2, ()),
+}
+
+
+def shaped_letters(terms: Sequence[SyntaxNode]) -> dict[tuple[int, int], int]:
+    """Return the place of the start that has the shape of a letter, by from where to where the letter is one."""
+    found = {}
+    for term in terms:
+        bound = BOUND.get(term.value[0]) if term.kind == "call" else None
+        if bound is not None and len(term.children) > bound.functions:
+            for child in term.children[: bound.functions]:
+                found[terms[child].start, terms[child].end] = term.children[bound.functions]
+    return found
+
+
+def order_of(terms: Sequence[SyntaxNode]) -> list[int]:
+    """Return the order in which terms get their meaning: functions of a letter behind what says its shape."""
+    order, begins = list(range(len(terms))), list[int]()
+    for place, term in enumerate(terms):
+        begins.append(min((begins[child] for child in term.children), default=place))
+        if term.kind == "call" and term.value[0] in BOUND:
+            parts = [(terms[child].kind == "mapping", order[begins[child] : child + 1]) for child in term.children]
+            parts.sort(key=lambda part: part[0])
+            order[begins[place] : place] = [each for _, part in parts for each in part]
+    return order
+
+
+def bound_call(name: str, keywords: Sequence[str], arguments: Sequence[Any], limits: Limits) -> Array:
+    """Return a loop or a solution, if it takes no more numbers than an array may have.
+
+    Parameters
+    ----------
+    name : str
+    keywords : sequence of str
+        Names of the last arguments.
+    arguments : sequence
+        Functions of a letter, then arrays and numbers.
+    """
+    bound = BOUND[name]
+    given = arguments[bound.functions : len(arguments) - len(keywords)]
+    functions = arguments[: bound.functions]
+    fits = all(isinstance(each, Mapped) for each in functions) and len(functions) == bound.functions
+    if not fits or not bound.least <= len(given) <= bound.most or any(isinstance(each, Mapped) for each in given):
+        raise ParseError(f"expected {bound.form}")
+    for keyword in keywords:
+        if keyword not in bound.keywords:
+            raise ParseError(f"{name}() has no argument {keyword!r}; expected {bound.form}")
+    options = dict(zip(keywords, arguments[len(arguments) - len(keywords) :], strict=True))
+    made = _bound(name, functions, given, options)
+    work = _work(made.node)
+    if work > limits.elements:
+        raise LimitError(f"{name} computes up to {work} numbers, over {limits.elements}, which is the limit")
+    return made
+
+
+def _bound(name: str, functions: Sequence[Any], given: Sequence[Any], options: dict[str, Any]) -> Array:
+    if name == "while":
+        condition, step = functions
+        start, most = given
+        made: Array = while_loop(condition, step, asarray(start), most)
+        return made
+    from ..functions import solutions  # few texts have them
+
+    (formula,) = functions
+    own = Array(formula.variable)
+    if name == "root" and len(given) > 1:
+        start = given[0] if len(given) == 3 else None
+        return solutions.root(formula.body, own, start, tuple(given[-2:]), **options)
+    if name == "minimizer" and len(given) > 1:
+        return solutions.minimizer(formula.body, own, given[0], tuple(given[1:]), **options)
+    solve: Callable[..., Array] = getattr(solutions, name)
+    return solve(formula.body, own, given[0], **options)
 
 
 def letters_of(terms: Sequence[SyntaxNode]) -> dict[str, list[tuple[int, int, Callable[[str], Node]]]]:
@@ -72,4 +174,6 @@ def _work(node: Node) -> int:
         most = max(most, size if isinstance(size, int) else 1)
         if part.is_recurrence and isinstance(part.payload.length, int):
             steps += part.payload.length * max(map(_work, part.payload.body.results), default=1)
+        elif part.is_custom:
+            steps += _work(part.payload.body)
     return max(most, steps)

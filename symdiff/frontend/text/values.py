@@ -27,15 +27,15 @@ class Listing:
 
 @dataclass(frozen=True)
 class Mapped:
-    """A function of one number, ``x -> exp(x)``, which ``funm`` calls."""
+    """A function of a letter, ``x -> exp(x)``: of a number for ``funm``, of an array where a start says its shape."""
 
     variable: Node
     body: Array
 
     @classmethod
-    def of(cls, name: str) -> Node:
-        """Return what stands for a number of this name."""
-        return placeholder(("mapped", name), ())
+    def of(cls, name: str, shape: Shape = ()) -> Node:
+        """Return what stands for an array of this name."""
+        return placeholder(("mapped", name), shape)
 
     def __call__(self, x: Array) -> Array:
         """Return the function of a symbol."""
@@ -89,7 +89,7 @@ def described(value: Any) -> str:
     if isinstance(value, Indexed | Axis):
         return "elements by index" if isinstance(value, Indexed) else f"the index {value.name}"
     if isinstance(value, Mapped):
-        return "a function of a number"
+        return "a function of a letter"
     if isinstance(value, tuple | slice):
         return f"a {type(value).__name__}"
     return "'...'" if value is ... else repr(value)

@@ -15,7 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
-from .. import BOOL, INT, REAL, Item, Node, inputs_of, label_sizes, parts_of, placeholder, postorder, step_number
+from .. import (
+    BOOL,
+    INT,
+    REAL,
+    Item,
+    Node,
+    inputs_of,
+    label_sizes,
+    parts_of,
+    placeholder,
+    postorder,
+    settles,
+    step_number,
+)
 from ..contractions import spectrum, spectrum_parameter
 from ..primitives import DELTAS, PRIMITIVES, Isotropic, complete
 from ..scalars.functions import FUNCTIONS, expanded
@@ -312,13 +325,15 @@ def _recurrence(node: Node, args: list[Values], sizes: Bindings) -> Any:
     carried, given = list(args[:first]), args[first : first + len(body.read)]
     held = dict(zip(body.held, args[first + len(given) :], strict=True))
     parts, formulas = parts_of(node), expanded(body.results)
-    count = value(length, sizes)
+    count, may_settle = value(length, sizes), settles(body)
     written = [np.zeros([value(size, sizes) for size in part.shape]) for part in parts[first:]]
     for k in range(count)[:: -1 if reverse else 1]:
         rows = {own: rows[k] for own, rows in zip(body.read, given, strict=True)}
         state = dict(zip(body.carried, carried, strict=True))
         results = _evaluate(formulas, {**state, **rows, **held, step_number(): np.array(float(k))}, sizes)
-        carried = results[:first]
+        before, carried = carried, results[:first]
+        if may_settle and all(map(np.array_equal, before, carried)):
+            break
         for rows_of, row in zip(written, results[first:], strict=True):
             rows_of[k] = row
     return np.concatenate([np.zeros(0), *(_real(part).ravel() for part in (*carried, *written))])

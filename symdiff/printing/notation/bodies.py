@@ -42,12 +42,29 @@ def _recurrence(node: Node, args: Sequence[Term], names: Collection[str], write:
     known |= {own: _fresh("x", own.shape, taken) for own in body.read}
     own = list(known.values())
     held = dict(zip(body.held, args[second:], strict=True)) | {body.carried[k]: arg for k, arg in unchanged.items()}
-    results = write([x for k, x in enumerate(body.results) if k not in unchanged], {**known, **held}, taken)
+    formulas = [x for k, x in enumerate(body.results) if k not in unchanged]
+    goes_on = _condition(formulas, [own for k, own in enumerate(body.carried) if k not in unchanged])
+    if goes_on is not None:
+        formulas = [*(x.args[1] for x in formulas), goes_on]
+    results = write(formulas, {**known, **held}, taken)
     part = 0 if len(body.results) == 1 else None
     carried = first - len(unchanged)
-    data = Loop(tuple(own), carried, second - first, length, node.payload.reverse, part, tuple(unchanged.items()))
+    reverse, conditional = node.payload.reverse, goes_on is not None
+    data = Loop(tuple(own), carried, second - first, length, reverse, part, tuple(unchanged.items()), conditional)
     given = [arg for k, arg in enumerate(args[:second]) if k not in unchanged]
     return _summed(Term("recurrence", (*given, *results), data, node.shape))
+
+
+def _condition(results: Sequence[Node], carried: Sequence[Node]) -> Node | None:
+    """Return the condition outside of which a loop carries everything on as it is, None where there is none."""
+    if not results or len(results) != len(carried):
+        return None
+    for result, own in zip(results, carried, strict=True):
+        if not result.is_choice or result.args[2] is not own or result.args[0] is not results[0].args[0]:
+            return None
+        if result.args[1].shape != own.shape:
+            return None
+    return results[0].args[0]
 
 
 def result_of_loop(loop: Term, part: int, shape: Shape) -> Term:
@@ -62,7 +79,7 @@ def result_of_loop(loop: Term, part: int, shape: Shape) -> Term:
 def _summed(term: Term) -> Term:
     """Write a loop that adds up a formula of its number as a sum."""
     loop: Loop = term.data
-    if loop.part is None or loop.part >= loop.carried or loop.rows:
+    if loop.part is None or loop.part >= loop.carried or loop.rows or loop.condition:
         return term
     start, after = term.args[loop.part], term.args[loop.carried + loop.part]
     carried = loop.letters[1 : 1 + loop.carried]
@@ -127,8 +144,22 @@ def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write
     return Term("function", tuple(args), name, node.shape)
 
 
+def _custom(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
+    """Write a custom function by its name, a solution by its equations, functions of a letter of their own."""
+    rule = node.payload.rule
+    if getattr(rule, "letter", None) is None:
+        return Term("function", tuple(args), rule.name, node.shape)
+    taken = set(names)
+    letter = _fresh(rule.title, rule.letter.shape, taken)
+    known = {rule.letter: letter, **dict(zip(rule.parameters, args, strict=True))}
+    equations = [Term("mapping", (body,), letter.data, body.shape) for body in write(rule.equations, known, taken)]
+    options = [Term("option", (number(value),), key, ()) for key, value in rule.options]
+    return Term("function", (*equations, *(args[k] for k in rule.given), *options), rule.name, node.shape)
+
+
 #: How they are written.
 INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
+    "custom": _custom,
     "recurrence": _recurrence,
     "spectral": _spectral,
     "isotropic": _isotropic,

@@ -400,9 +400,8 @@ def _slices(arg: Term, axis: int) -> Sequence[Term]:
 
 
 def write_named_function(node: Node, args: Sequence[Term]) -> Term:
-    """Write an operation by its name, a custom function by the name that its author gave it."""
-    name = getattr(node.payload.rule, "name", node.op) if node.is_custom else node.op
-    return Term("function", tuple(args), str(name), node.shape)
+    """Write an operation by its name."""
+    return Term("function", tuple(args), node.op, node.shape)
 
 
 #: How the notations of the table of primitives are written.

@@ -91,7 +91,8 @@ class Loop(NamedTuple):
 
     Its letters (of the step's number, what is carried, rows), how many arrays are carried and gone along, how many
     steps there are, whether the last row comes first, and which result is meant, None for all. What is carried on as it
-    stands, by its place among all that is carried, is written as what it starts with, and is not counted.
+    stands, by its place among all that is carried, is written as what it starts with, and is not counted. A loop that
+    goes on while a condition holds has this behind what is carried on, in the place of what is written.
     """
 
     letters: tuple[Term, ...]
@@ -101,6 +102,7 @@ class Loop(NamedTuple):
     reverse: bool
     part: int | None
     unchanged: tuple[tuple[int, Term], ...] = ()
+    condition: bool = False
 
 
 def number(value: float) -> Term:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...calculus.demand import mask_matrices
 from ...calculus.modes import pullback, pushforward
-from ...calculus.rules import CustomRule
+from ...calculus.rules import CustomRule, ImplicitRule
 from ...errors import SingularMatrixError
 from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuild, substitute
 from ...graph import custom as custom_node
@@ -59,6 +59,8 @@ def compare_rules(roots: Sequence[Node], point: Mapping[str, Numbers], rng: np.r
     while todo:
         formulas, here = todo.pop()
         nodes = [n for n in postorder(formulas) if n.is_custom and n.payload.rule not in seen]
+        # arguments of a solution may be parts of each other, which do not change alone
+        nodes = [n for n in nodes if not isinstance(n.payload.rule, ImplicitRule)]
         seen.update(node.payload.rule for node in nodes)
         for node in nodes:
             own = _Placed(node, here, inputs, sizes, rng)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import UnsupportedError
-from ...graph import Node, inputs_of, label_sizes, postorder, step_number
+from ...graph import Node, inputs_of, label_sizes, postorder, settles, step_number
 from ...graph.reference.interpret import Bindings, bind_sizes
 from ...graph.reference.many_digits import NO_VALUE, SCALARS, real
 from ...graph.scalars.functions import FUNCTIONS, as_written
@@ -354,13 +354,16 @@ def _repeated(node: Node, args: list[Exact]) -> Exact:
     first, second = len(body.carried), len(body.carried) + len(body.read)
     carried, along = args[:first], list(zip(body.read, args[first:second], strict=True))
     written: dict[int, list[Exact]] = {}
+    may_settle = settles(body)
     for k in range(length)[:: -1 if reverse else 1]:
         given = dict(zip(body.carried, carried, strict=True))
         given |= {own: np.asarray(rows[k], dtype=object) for own, rows in along}
         given |= dict(zip(body.held, args[second:], strict=True))
         given[step_number()] = np.asarray(mpmath.mpf(k), dtype=object)
         results = evaluate_exact(body.results, {own.payload: value for own, value in given.items()})
-        carried, written[k] = results[:first], results[first:]
+        before, carried, written[k] = carried, results[:first], results[first:]
+        if may_settle and all((now == then).all() for now, then in zip(carried, before, strict=True)):
+            break
     rows = [part for j in range(len(body.results) - first) for part in (written[k][j] for k in range(length))]
     return np.concatenate([part.ravel() for part in (*carried, *rows)])
 

@@ -46,11 +46,29 @@ static inline const char *sd_bad_window(sd_plan *plan, int k) {
   return a->offset + sd_bytes(a) > sd_bytes(base) ? "a window that leads out of its array" : 0;
 }
 
+/* Check a loop of samples: what it moves are arrays of the tile, in rows without gaps. */
+static inline const char *sd_bad_loop_of_samples(const sd_plan *plan, const sd_step *s) {
+  const sd_array *arrays = plan->arrays;
+  const long *moved = s->moved;
+  if (s->phase != SD_TILE || s->windows || s->counter >= 0) return "a loop of samples that is none";
+  if (s->turns < 0 || s->span < 0) return "a loop of a negative number of turns";
+  for (int k = 0; k < 3 * s->swaps + s->held; k++) {
+    const sd_array *a = arrays + moved[k], *b;
+    if (moved[k] < 0 || moved[k] >= plan->array_count) return "a loop that moves no array";
+    if (a->kind != SD_ARENA || !a->tiled || a->integer) return "a loop of samples over arrays of others";
+    if (k >= 3 * s->swaps) continue;
+    b = arrays + moved[k < 2 * s->swaps ? k ^ 1 : 2 * (k - 2 * s->swaps)];
+    if (sd_bytes(a) != sd_bytes(b) || a->item != b->item) return "a swap of arrays that differ";
+  }
+  return 0;
+}
+
 /* Check what a loop moves; windows move by elements, which are turned to bytes. */
 static inline const char *sd_bad_repeat(sd_plan *plan, sd_step *s, long *moved) {
   const sd_array *arrays = plan->arrays;
   int count = plan->array_count;
-  if (s->tiled || s->phase == SD_TILE) return "a loop in a tile";
+  if (s->tiled) return sd_bad_loop_of_samples(plan, s);
+  if (s->phase == SD_TILE) return "a loop in a tile";
   if (s->turns < 0 || s->span < 0) return "a loop of a negative number of turns";
   for (int k = 0; k < s->windows + s->swaps; k++) {
     long first = moved[2 * k], second = moved[2 * k + 1], room;
@@ -251,11 +269,11 @@ static inline const char *sd_bad_bodies(const sd_plan *plan, int phase) {
     if (steps[k].kind != SD_REPEAT) continue;
     if (steps[k].span > count - 1 - k) return "a loop whose body ends behind its phase";
     for (int i = k + 1; i <= k + steps[k].span; i++) {
-      if (steps[i].tiled) return "a loop over tiles";
+      if (steps[i].tiled != steps[k].tiled) return "a loop over tiles";
       steps[i].direct = sd_find_direct(plan, steps + i);
       if (steps[i].kind == SD_REPEAT && steps[i].span > k + steps[k].span - i) return "a loop that ends behind another";
     }
-    steps[k].tight = sd_is_tight(steps + k);
+    steps[k].tight = !steps[k].tiled && sd_is_tight(steps + k);
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "../../batch/fold.h"
+#include "checks.h"
 #include "program.h"
 #include "reduce.h"
 #include "turns.h"
@@ -182,6 +183,16 @@ static inline void sd_swap(const sd_state *s, const long *swap) {
   s->data[swap[1]] = made;
 }
 
+/* Whether a turn has changed nothing of all that the next depends on, so that all further ones change nothing. */
+static inline int sd_is_settled(const sd_state *s, const sd_step *loop) {
+  const sd_array *arrays = s->job->plan->arrays;
+  const long *swaps = loop->moved + 2 * loop->windows;
+  if (loop->windows || loop->counter >= 0) return 0;
+  for (int k = loop->swaps - 1; k >= 0; k--)
+    if (memcmp(s->data[swaps[2 * k]], s->data[swaps[2 * k + 1]], (size_t)sd_bytes(arrays + swaps[2 * k]))) return 0;
+  return 1;
+}
+
 static inline long sd_padded_lanes(long size, long lanes, long item) {
   return (size * lanes * item + SD_VECTOR - 1) / SD_VECTOR * SD_VECTOR;
 }
@@ -319,6 +330,20 @@ static void sd_copy_tight(sd_state *s, const sd_tight *t, const sd_step *loop, c
   sd_run_copy_neighbours(s, copy, 0);
 }
 
+/* Whether a turn of such a loop has changed nothing, as sd_is_settled tells of others. */
+static int sd_is_settled_tight(const sd_tight *t, const sd_state *s, const sd_step *loop) {
+  const long *swaps = loop->moved + 2 * loop->windows;
+  if (loop->windows || loop->counter >= 0) return 0;
+  for (int w = loop->swaps - 1; w >= 0; w--) {
+    const sd_array *array = s->job->plan->arrays + swaps[2 * w];
+    int p = w < t->number ? t->kept[w] - 1 : -1;
+    if (p >= 0 ? memcmp(t->columns[p][0], t->columns[p][1], (size_t)(sd_elements(array) * t->unit->lanes * t->item))
+               : memcmp(s->data[swaps[2 * w]], s->data[swaps[2 * w + 1]], (size_t)sd_bytes(array)))
+      return 0;
+  }
+  return 1;
+}
+
 /* Run such a loop. Carried values stay in columns, so that each turn reads whole vectors that the turn before wrote.
    Returns -1, the sample that failed, or SD_ELSEWHERE_LOOP where the loop has to run step by step. */
 enum { SD_ELSEWHERE_LOOP = -5 };
@@ -358,6 +383,7 @@ static long sd_run_tight(sd_state *s, const sd_step *loop, long *which) {
       sd_from_lanes(s->data[start->array] + start->offset, t.columns[t.writes[m]][0], start->size, t.unit->lanes, t.item);
     }
     for (int i = 2; i <= loop->span && failed == -1; i++) sd_copy_tight(s, &t, loop, loop + i, turn);
+    if (failed == -1 && sd_is_settled_tight(&t, s, loop)) break;
     for (int w = 0; w < loop->swaps; w++)
       if (w >= t.number || !t.kept[w]) sd_swap(s, swaps + 2 * w);
   }

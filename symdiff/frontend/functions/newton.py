@@ -1,0 +1,309 @@
+"""Newton's method as formulas: loops that end by themselves, for one equation, for systems and for minima.
+
+An iteration has converged where its step is below four units in the last place of x, or the residual below the
+rounding of the terms that it is a sum of. Both are asked as "is the sum with it the same number", so that a loop in
+float32 or in multiprecision ends at its own rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from ...calculus.modes import pushforward
+from ...errors import NotDifferentiableError
+from ...graph import Node, elementwise, rebuild, reshape, substitute, zeros
+from ...graph.primitives import EACH, TOGETHER
+from ...graph.scalars.arithmetic import terms_of
+from ...simplify import simplify
+from ..array import Array
+from ..numpy.creation import eye
+from .recurrence import while_loop
+
+__all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
+
+
+#: How often four units in the last place steps may be that do not shrink any more, since the residual is rounding.
+NOISE = 1024.0
+#: NumPy over symbols: its stubs know arrays of numbers alone.
+np: Any = numpy
+#: Sums and products within each other, and terms of one sum, whose rounding is looked at.
+DEPTH, TERMS = 6, 64
+
+
+class Found(NamedTuple):
+    """A solution, whether it converged, and the steps that were taken."""
+
+    x: Array
+    converged: Array
+    steps: Array
+
+
+class Equations:
+    """Formulas g of an unknown x, as many as x has elements, with their derivative.
+
+    Parameters
+    ----------
+    letter : Node
+        The unknown, a placeholder.
+    formula, slope : Node
+        g, of the shape of the unknown, and its derivative.
+    tolerance : float or None
+        Steps relative to x that are small; None for four units in the last place.
+    """
+
+    def __init__(self, letter: Node, formula: Node, slope: Node, tolerance: float | None) -> None:
+        self.letter, self.formula, self.slope, self.tolerance = letter, formula, slope, tolerance
+        (self.terms,) = simplify([magnitude(formula)])
+
+    def at(self, node: Node, x: Array) -> Array:
+        """Return a formula of the unknown at x."""
+        return Array(substitute([node], {self.letter: x.node})[0])
+
+    def value(self, x: Array) -> Array:
+        """Return g(x)."""
+        return self.at(self.formula, x)
+
+    def derivative(self, x: Array) -> Array:
+        """Return the derivative of g; of an array a matrix, both with flat axes."""
+        slope, n = self.slope, self.letter.size
+        return self.at(reshape(slope, (n, n)) if self.letter.ndim else slope, x)
+
+    def near(self, x: Array, step: Array) -> Any:
+        """Tell whether a step is within the tolerance of x."""
+        if self.tolerance is not None:
+            return abs(step) <= self.tolerance * abs(x)
+        return x + step / 8.0 == x
+
+    def small(self, x: Array, residual: Array) -> Any:
+        """Tell which residuals are rounding."""
+        terms = self.at(self.terms, x)
+        return terms + abs(residual) / 2.0 == terms
+
+    def uncertainty(self, x: Array) -> Any:
+        """Return the residual, or its rounding where that is more."""
+        return np.maximum(abs(self.value(x)), 2.0**-51 * self.at(self.terms, x))
+
+    def bent(self, x: Array, step: Array) -> Array | None:
+        """Return the second derivative along a step twice; None where there is none."""
+        direction = step.node
+        try:
+            first = pushed(self.formula, self.letter, direction)
+            second = pushed(first, self.letter, direction)
+        except NotDifferentiableError:
+            return None
+        return self.at(second, x)
+
+
+def pushed(formula: Node, letter: Node, direction: Node) -> Node:
+    """Return the derivative of a formula along a direction that does not depend on the letter."""
+    (slope,) = pushforward([formula], {letter: direction})
+    return zeros(formula.shape) if slope is None else simplify([slope])[0]
+
+
+def magnitude(formula: Node, depth: int = DEPTH) -> Node:
+    """Return the sum of the absolute terms that a formula is a sum of, within products and joined arrays too."""
+    if formula.is_named:
+        return magnitude(formula.args[0], depth)
+    if depth and (formula.is_multiplication or formula.op in TOGETHER | EACH):
+        return rebuild(formula, tuple([magnitude(arg, depth - 1) for arg in formula.args]))
+    terms = terms_of(formula, TERMS).parts if depth else ()
+    if len(terms) < 2:
+        return elementwise("abs", (formula,))
+    first, *rest = (magnitude(term, depth - 1) for _, term in terms)
+    for part in rest:
+        first = first + part
+    return first
+
+
+# ---------------------------------------------------------------------------- one equation
+
+
+def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_most: int) -> Found:
+    """Find a root between two points where g has different signs, and never leave them.
+
+    A step is Newton's where it stays inside and shrinks to half of the one before the last, and halves the bracket
+    elsewhere (Press et al., Numerical Recipes, 2007, 9.4).
+    """
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    below, above = g.value(low), g.value(high)
+    side = np.sign(below)
+    known = (below == 0.0) | (above == 0.0)
+    valid = side * np.sign(above) < 0.0
+    begin = _middle(low, high) if start is None else np.minimum(np.maximum(start, low), high)
+    going = np.where(valid & ~known, 1.0, 0.0)
+    width = high - low
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, a, b, _, before, last, _, count = state
+        residual, slope = g.value(x), g.derivative(x)
+        same = residual * side > 0.0
+        a, b = np.where(same, x, a), np.where(same, b, x)
+        change = residual / slope
+        newton = x - change
+        inside = (newton >= a) & (newton <= b)
+        shrinks = 2.0 * abs(change) <= before
+        taken = inside & shrinks
+        following = np.where(taken, newton, _middle(a, b))
+        small = g.small(x, residual)
+        # steps of rounding shrink no more
+        stuck = inside & ~shrinks & g.near(x, change / NOISE)
+        done = small | stuck | (taken & g.near(x, change)) | g.near(following, b - a)
+        following = np.where(small | stuck, np.where(inside, newton, x), following)
+        return following, a, b, abs(residual), last, abs(following - x), np.where(done, 0.0, 1.0), count + 1.0
+
+    begun = (begin, low, high, 0.0, width, width, going, 0.0)
+    x, _, _, residual, _, _, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
+    # at a pole the signs differ, too
+    is_root = residual <= np.maximum(abs(below), abs(above))
+    converged = known | (valid & (still == 0.0) & is_root)
+    return Found(np.where(below == 0.0, low, np.where(above == 0.0, high, x)), converged, count)
+
+
+def _middle(a: Array, b: Array) -> Any:
+    """Return a number between two: 0, if that is one, and in the middle of the exponents where these are far apart."""
+    small, large = np.minimum(abs(a), abs(b)), np.maximum(abs(a), abs(b))
+    sign = np.sign(a + b)
+    even = np.where(small < 1e-3 * large, sign * np.sqrt(small) * np.sqrt(large), 0.5 * a + 0.5 * b)
+    return np.where((a < 0.0) & (b > 0.0), 0.0, np.where(small == 0.0, sign * 1e-3 * large, even))
+
+
+def damped(g: Equations, start: Array, at_most: int) -> Found:
+    """Find a root from a start: a step of Newton's is halved until the residual is less than before."""
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, base, least, change, newton, _, count = state
+        residual = g.value(x)
+        own = -residual / g.derivative(x)
+        better = abs(residual) < least
+        base, least = np.where(better, x, base), np.where(better, abs(residual), least)
+        newton = np.where(better, own, newton)
+        change = np.where(better, own, 0.5 * change)
+        small = g.small(x, residual)
+        stuck = ~better & g.near(base, newton / NOISE)
+        done = (better & (small | g.near(x, own))) | stuck
+        # a last step beyond the rounding of the residual costs nothing
+        last = np.where(stuck | ~(abs(change) < np.inf), base, base + change)
+        following = np.where(done, last, base + change)
+        return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+
+    begun = (start, start, np.inf, 0.0, np.inf, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
+    return Found(x, still == 0.0, count)
+
+
+# ---------------------------------------------------------------------------- systems
+
+
+def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
+    """Find a root of several equations from a start, by damped steps; where the matrix is singular, downhill."""
+    shape = start.shape
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, base, least, change, newton, _, count = state
+        residual = np.reshape(g.value(x), (-1,))
+        length = np.linalg.norm(residual)
+        own = np.reshape(-solved(g.derivative(x), residual), shape)
+        better = length < least
+        base, least = np.where(better, x, base), np.where(better, length, least)
+        newton = np.where(better, own, newton)
+        change = np.where(better, own, 0.5 * change)
+        small = np.all(g.small(x, g.value(x)))
+        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
+        done = (better & (small | g.near(largest(x), largest(own)))) | stuck
+        following = np.where(stuck, base, base + change)
+        return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+
+    nothing = Array(zeros(start.node.shape))
+    begun = (start, start, np.inf, nothing, nothing, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
+    return Found(x, still == 0.0, count)
+
+
+def largest(x: Array) -> Array:
+    """Return the largest size of an element."""
+    return np.max(abs(x)) if x.ndim else abs(x)
+
+
+def solved(matrix: Array, right: Array) -> Any:
+    """Return the solution, and for a singular matrix a step along which the residual falls."""
+    regular = abs(np.linalg.slogdet(matrix)[1]) < np.inf
+    n = matrix.shape[0]
+    down = right @ matrix
+    moved = matrix @ down
+    scale = (down @ down) / (moved @ moved)
+    return np.linalg.solve(np.where(regular, matrix, Array(eye(n))), np.where(regular, right, scale * down))
+
+
+# ---------------------------------------------------------------------------- minima
+
+
+def descended(f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int) -> Found:
+    """Find a minimum from a start: a step of Newton's, downhill along each eigenvector, is halved until f falls.
+
+    Parameters
+    ----------
+    f : Node
+        The formula.
+    g : Equations
+        Its gradient.
+    start : Array
+    ends : pair of Array, optional
+        Bounds, which no iterate leaves.
+    at_most : int
+    """
+    shape = start.shape
+    (terms,) = simplify([magnitude(f)])
+
+    def within(x: Array) -> Array:
+        return x if ends is None else np.minimum(np.maximum(x, ends[0]), ends[1])
+
+    def free(x: Array) -> tuple[Array, Array]:
+        """Return gradient and Hessian among the elements that no bound holds: 0 and 1 for the others."""
+        slope, matrix = g.value(x), g.derivative(x)
+        if ends is None:
+            return slope, matrix
+        held = ((x <= ends[0]) & (slope > 0.0)) | ((x >= ends[1]) & (slope < 0.0))
+        flat = np.reshape(held, (-1,)) if shape else held
+        one = Array(eye(matrix.shape[0])) if shape else 1.0
+        return np.where(held, 0.0, slope), np.where((flat[:, None] | flat) if shape else held, one, matrix)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, base, least, steepest, change, newton, _, count = state
+        value, (slope, matrix) = g.at(f, x), free(x)
+        steep = largest(slope)
+        own = downhill(matrix, slope)
+        # where f is the same up to rounding, the gradient tells
+        same = abs(value - least) <= 2.0**-49 * g.at(terms, x)
+        better = (value < least) | (same & (steep < steepest))
+        base, least = np.where(better, x, base), np.where(better, value, least)
+        steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
+        change = np.where(better, own, 0.5 * change)
+        small = np.all(g.small(x, slope))
+        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
+        done = (better & (small | g.near(largest(x), largest(own)))) | stuck
+        following = np.where(stuck, base, within(base + change))
+        return following, base, least, steepest, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+
+    begin, nothing = within(start), Array(zeros(start.node.shape))
+    begun = (begin, begin, np.inf, np.inf, nothing, nothing, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
+    curved = free(x)[1]
+    if shape:
+        values = np.linalg.eigvalsh((curved + curved.T) / 2.0)
+        convex = np.min(values) >= -(2.0**-30) * np.max(abs(values))
+    else:
+        convex = curved >= 0.0
+    return Found(x, (still == 0.0) & convex, count)
+
+
+def downhill(matrix: Array, slope: Array) -> Any:
+    """Return Newton's step with the absolute values of the eigenvalues, along which f falls."""
+    if not slope.ndim:
+        return -slope / abs(matrix)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    size = abs(values)
+    size = np.maximum(size, 2.0**-40 * np.max(size))
+    flat = np.reshape(slope, (-1,))
+    return np.reshape(-(vectors @ ((flat @ vectors) / size)), slope.shape)
