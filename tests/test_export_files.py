@@ -13,6 +13,7 @@ from test_export import CPP, C, Case, bare, build, call_c, call_numpy, near  # n
 
 import symdiff as sd
 from symdiff.codegen.c99.names import comment, harmless_names
+from symdiff.codegen.numpy.libraries import LIBRARIES
 from symdiff.errors import ArgumentError, DataError, UnsupportedError
 
 
@@ -169,10 +170,10 @@ def test_the_way_out_of_what_numpy_lacks_works(form: str, shape: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("text", "shapes", "targets"),
     [
-        ("x @ A @ x", {"A": ("n", "n"), "x": "n"}, ["c", "numpy"]),
-        ("digamma(x) * y", {"x": (), "y": ()}, ["c", "cython", "numpy"]),
+        ("x @ A @ x", {"A": ("n", "n"), "x": "n"}, ["c", "numpy", *LIBRARIES]),
+        ("digamma(x) * y", {"x": (), "y": ()}, ["c", "cython", "numpy", "jax", "torch"]),
         ("airyai(x) * y", {"x": (), "y": ()}, ["c", "cython"]),
-        ("gradient(eigvalsh(S)[0], S)", {"S": sd.symmetric(3)}, []),
+        ("gradient(eigvalsh(S)[0], S)", {"S": sd.symmetric(3)}, [*LIBRARIES]),
         ("eigvalsh(S)[0]", {"S": sd.symmetric("n")}, None),
     ],
 )
@@ -181,7 +182,7 @@ def test_targets_that_are_named_can_write_it(
 ) -> None:
     kernel = sd.compile(text, shapes=shapes, backend="numpy")
     written, told = set(), {}
-    for target in ("c", "cython", "numpy"):
+    for target in ("c", "cython", "numpy", *LIBRARIES):
         try:
             sd.export(kernel, tmp_path / target, "f", target=target)
             written.add(target)

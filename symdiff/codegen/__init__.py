@@ -13,7 +13,7 @@ Files
     names       names of a user in source
     scalars     what scalar C and scalar Cython write alike
     splitting   long programs as several functions
-    numpy       readable NumPy source, for every operation and size
+    numpy       readable NumPy source, for every operation and size, and the same over JAX, PyTorch and the array API
     c           C over vectors of samples, the native backend
     c99         portable C for other programs, by export
     cython      a module that can be shipped without symdiff
@@ -121,9 +121,27 @@ def _numpy(request: Request) -> str:
     return emit_numpy(request.inputs, request.nodes).text
 
 
+def _over(name: str) -> Emit:
+    def emit(request: Request) -> str:
+        if request.columns:
+            raise UnsupportedError(f"source({name!r}) takes batch axes in front; compile with batch_axis=0")
+        from ..printing import text
+        from .numpy.libraries import emit_library
+
+        shown = [text(node) for node in request.nodes]
+        return emit_library(
+            name, request.inputs, request.nodes, batched=request.batched, reduce=request.reduce, formula=shown
+        )
+
+    return emit
+
+
 #: Every language that :meth:`symdiff.Kernel.source` prints, by name.
 TARGETS: dict[str, Language] = {
     "c": Language(_c, "c", "a function over vectors of samples, which is built where it runs"),
     "cython": Language(_cython, "pyx", "a module that needs nothing but NumPy, to be shipped"),
     "numpy": Language(_numpy, "py", "array operations, for formulas of any size and for people to read"),
+    "jax": Language(_over("jax"), "py", "a function over JAX, to be traced by jit, vmap and grad"),
+    "torch": Language(_over("torch"), "py", "a function over PyTorch, on any device"),
+    "array_api": Language(_over("array_api"), "py", "a function over any library of the Python array API standard"),
 }

@@ -209,7 +209,36 @@ class Kernel(Calls):
 
     @guarded
     def source(self, language: str | None = None) -> str:
-        """Return the generated source in ``language``, "c", "cython" or "numpy"; by default the one that runs."""
+        """Return the generated source, by default that which runs.
+
+        Parameters
+        ----------
+        language : str, optional
+            "c", "cython" or "numpy"; "jax", "torch" or "array_api" for a module with one function, ``evaluate``, over
+            arrays of JAX, of PyTorch, or of any library of the Python array API standard.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        UnsupportedError
+            If the language or library has no form for the formula; the message says what it lacks.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> text = sd.compile("gradient(logsumexp(A @ x), x)", A=("m", "n"), x="n").source("jax")
+        >>> print(text[text.index("    v0 ="):])
+            v0 = jnp.einsum('zij,zj->zi', A, x)
+            v1 = softmax(v0, (-1,))
+            del v0
+            v0 = jnp.einsum('zi,zij->zj', v1, A)
+            del v1
+            return _result(v0, batch, False)
+        <BLANKLINE>
+        """
         return self._origin.source(language or self.backend)
 
     @guarded

@@ -6,12 +6,14 @@ import keyword
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from ..codegen.c99.emit import emit_c99
 from ..codegen.c99.names import check_function_name
 from ..codegen.numpy.alone import emit_alone
+from ..codegen.numpy.libraries import LIBRARIES
 from ..errors import ArgumentError, SymdiffError, UnsupportedError
 from ..graph import INT
 from ..ground.files import REMEDY, write_folder
@@ -59,10 +61,10 @@ def export(
     folder: str | os.PathLike[str],
     name: str = "formula",
     *,
-    target: Literal["c", "cython", "numpy"] = "cython",
+    target: Literal["c", "cython", "numpy", "jax", "torch", "array_api"] = "cython",
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write a kernel as source that does not need symdiff: C, a Cython module, or Python with NumPy alone.
+    """Write a kernel as source that does not need symdiff: C, a Cython module, or Python over a library of arrays.
 
     Parameters
     ----------
@@ -72,11 +74,12 @@ def export(
         Made if absent.
     name : str
         Of the module, or of the C function.
-    target : {"c", "cython", "numpy"}
+    target : {"c", "cython", "numpy", "jax", "torch", "array_api"}
         "c": portable C99 with a header, which is C++ as well; a function of the number of samples, of each size that is
         a letter, of pointers to the inputs and to the outputs. "cython": a module with one function, ``evaluate``, and
         the files that build it; sizes must be numbers. "numpy": a Python module with one function, ``evaluate``, of
-        any sizes.
+        any sizes. "jax", "torch", "array_api": the same over arrays of JAX, of PyTorch, or of any library of the Python
+        array API standard, for their compilers, devices and transformations.
     overwrite : bool
         Replace files that are there.
 
@@ -137,7 +140,9 @@ def _written(kernel: Kernel, name: str, target: str) -> dict[str, str]:
         return EXPORTS[target](kernel, name)
     except UnsupportedError as error:
         others = [f"target={other!r}" for other in EXPORTS if other != target and _is_written(kernel, name, other)]
-        told = f"{' and '.join(others)} can write it" if others else "no target can write it; call the kernel"
+        *first, last = others or [""]
+        told = f"{', '.join(first)}{' and ' if first else ''}{last} can write it"
+        told = told if others else "no target can write it; call the kernel"
         raise UnsupportedError(f"{error}; {told}") from error
 
 
@@ -207,13 +212,23 @@ def _numpy(kernel: Kernel, name: str) -> dict[str, str]:
     return {f"{name}.py": text}
 
 
+def _over(library: str, kernel: Kernel, name: str) -> dict[str, str]:
+    _check_module(name)
+    return {f"{name}.py": kernel.source(library)}
+
+
 def _check_module(name: str) -> None:
-    if name.lower() in ("setup", "symdiff", "numpy", "math"):
+    if name.lower() in ("setup", "symdiff", "numpy", "math", "jax", "torch"):
         raise ArgumentError(f"a module called {name!r} would hide another one; choose another name")
 
 
 #: What writes the files of each target, their texts by name.
-EXPORTS: dict[str, Callable[[Kernel, str], dict[str, str]]] = {"c": _c, "cython": _cython, "numpy": _numpy}
+EXPORTS: dict[str, Callable[[Kernel, str], dict[str, str]]] = {
+    "c": _c,
+    "cython": _cython,
+    "numpy": _numpy,
+    **{library: partial(_over, library) for library in LIBRARIES},
+}
 
 #: How what was written is built, for those who read it on a terminal.
 BUILDS = {

@@ -15,6 +15,9 @@ Files
     emit          each operation, and loading the text
     standins      what symdiff takes from SciPy and has compiled only, with NumPy and ``math`` alone
     alone         a module that needs NumPy alone, for export
+    libraries     the lines in the words of JAX, PyTorch and the array API
+    traced        functions that those lines call, in which shapes decide and numbers do not
 Add
-    an operation: a method of the emitter in ``emit``; what NumPy lacks: ``graph/reference/numeric``
+    an operation: a method of the emitter in ``emit``; what NumPy lacks: ``graph/reference/numeric``, and ``traced``
+    a library: a row of ``LIBRARIES`` in ``libraries``
 """

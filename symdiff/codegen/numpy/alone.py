@@ -32,6 +32,7 @@ __all__ = ["emit_alone"]
 
 #: Constants of more numbers are refused: nobody wants to read them, nor Python.
 CONSTANTS = 100_000
+SPECIAL = r"\bspecial\."
 _NUMBERED = re.compile(r"[vcn][0-9]+")
 #: What is copied, the last that has a name; names of helpers differ.
 _MODULES = (along, numeric, basic, normal, gammas, incomplete, bessels, elliptic, integrals)
@@ -128,22 +129,22 @@ def emit_alone(
     fitting = [writer.place(one[:3], one.size) for one in spans]
     functions = _functions({*writer.calls, *re.findall(r"\bspecial\.(\w+)", "\n".join(writer.lines))})
     text = [_head(functions), _ARGUMENTS]
-    text += [f"\n\n{name} = {_array(values)}\n" for name, values in writer.constants.items()]
+    text += [f"\n\n{name} = {array_text(values)}\n" for name, values in writer.constants.items()]
     text += [f"\n\n{function}\n" for function in functions]
-    text.append(_evaluate(inputs, names, batched, reduce, formula, results, nodes))
-    text.append(_body(inputs, names, batched, reduce, written, fitting))
+    text.append(signature_text(inputs, names, batched, reduce, formula, results, nodes))
+    text.append(body_text(inputs, names, batched, reduce, written, fitting))
     return "".join(text)
 
 
-def argument_names(wanted: Sequence[str]) -> list[str]:
-    """Return a name of Python for each input: its own, unless Python or the module has that already.
+def argument_names(wanted: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Return a name of Python for each input: its own, unless Python, the module or ``taken`` has that already.
 
     Examples
     --------
     >>> argument_names(["X", "λ", "lambda", "np", "v0"])
     ['X', 'λ', 'input2', 'input3', 'input4']
     """
-    return safe_names(wanted, _is_harmless, "input")
+    return safe_names(wanted, lambda name: _is_harmless(name) and name not in taken, "input")
 
 
 def _is_harmless(name: str) -> bool:
@@ -206,6 +207,13 @@ class _Plain(ast.NodeTransformer):
         return node
 
 
+def plain_function(function: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a copy of a function without annotations."""
+    plain = _Plain().visit(ast.parse(ast.unparse(function))).body[0]
+    assert isinstance(plain, ast.FunctionDef)
+    return ast.fix_missing_locations(plain)
+
+
 def _functions(called: Collection[str]) -> list[str]:
     """Return the text of some functions behind that of those which they call."""
     known = _known()
@@ -219,8 +227,7 @@ def _functions(called: Collection[str]) -> list[str]:
             raise UnsupportedError(f"{name} is a function that NumPy lacks, and symdiff has compiled only")
         if name in order:
             continue
-        plain = _Plain().visit(ast.parse(ast.unparse(known[name]))).body[0]
-        order[name] = ast.fix_missing_locations(plain)
+        plain = order[name] = plain_function(known[name])
         used = [part.id for part in ast.walk(plain) if isinstance(part, ast.Name)]
         waiting += sorted({other for other in used if other in known or other in _COMPILED}, reverse=True)
     return [ast.unparse(part) for part in reversed(order.values())]
@@ -233,7 +240,8 @@ def _head(functions: Iterable[str]) -> str:
     return text + (f"\n{_SINGULAR}" if any("SingularMatrixError" in one for one in functions) else "") + "\n"
 
 
-def _array(values: npt.NDArray[Any]) -> str:
+def array_text(values: npt.NDArray[Any]) -> str:
+    """Return an array as source."""
     if values.size > CONSTANTS:
         raise UnsupportedError(f"a constant of {values.size} numbers, more than {CONSTANTS}; give it as an input")
     kind = "np.intp" if values.dtype.kind == "i" else "np.bool_" if values.dtype.kind == "b" else "np.float64"
@@ -245,7 +253,7 @@ def _array(values: npt.NDArray[Any]) -> str:
 # ---------------------------------------------------------------------------- the function that users call
 
 
-def _evaluate(
+def signature_text(
     inputs: Sequence[Node],
     names: Sequence[str],
     batched: Sequence[bool],
@@ -254,6 +262,7 @@ def _evaluate(
     results: Sequence[str],
     nodes: Sequence[Node],
 ) -> str:
+    """Return the first lines of the function, and what they say of it."""
     doc = ["Compute the formula for one sample, or for a batch of them along leading axes.", "", "Parameters"]
     doc.append("----------")
     for name, node, many in zip(names, inputs, batched, strict=True):
@@ -276,27 +285,35 @@ def _shape(node: Node, many: bool) -> str:
     return f"({', '.join([*(['...'] if many else []), *sizes])})"
 
 
-def _body(
+def body_text(
     inputs: Sequence[Node],
     names: Sequence[str],
     batched: Sequence[bool],
     reduce: bool,
     lines: Lines,
     fitting: Sequence[str],
+    guard: str = 'with np.errstate(all="ignore"):',
+    more: str = "",
 ) -> str:
-    """Return the statements of the function: arguments, sizes and what they must fit, the formula, results."""
+    """Return the statements of the function: arguments, sizes and what they must fit, the formula, results.
+
+    ``guard`` is what the formula stands in, and ``more`` what the arguments give besides.
+    """
     writer, found = lines
     rows = zip(names, inputs, batched, strict=True)
     given = [f"    ({name!a}, {name}, {node.ndim}, {many})," for name, node, many in rows]
-    text = [f"[{', '.join(names)}], batch = _arguments(", "    (", *(f"    {line}" for line in given), "    )", ")"]
+    text = [f"[{', '.join(names)}], batch{more} = _arguments(", "    (", *(f"    {line}" for line in given)]
+    text += ["    )", ")"]
     sized = re.compile(r"n[0-9]+ = ")
     text += [line for line in writer.lines if sized.match(line)]
     for name, node in zip(names, inputs, strict=True):
         text.append(f"_checked({name!a}, {name}, {_sample(writer.shape('1', node.shape))})")
     text += fitting
-    body = [re.sub(r"\bspecial\.", "", line) for line in writer.lines if not sized.match(line)]
-    if body:
-        text += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body)]
+    body = [line for line in writer.lines if not sized.match(line)]
+    if body and guard:
+        text += [guard, *(f"    {re.sub(SPECIAL, '', line)}" for line in body)]
+    else:
+        text += body
     results = [f"_result({one}, batch, {reduce})" for one in found]
     text.append(f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)})")
     return "".join(f"    {line}\n" for line in text)

@@ -69,10 +69,15 @@ class Lines(NamedTuple):
     results: list[str]
 
 
-def emit_lines(inputs: Sequence[Node], outputs: Sequence[Node], names: Sequence[str]) -> Lines:
-    """Return the lines that compute ``outputs`` from arguments of these names, each with a batch axis in front."""
-    emitter = _Emitter(inputs, names)
-    results = emitter.emit(expanded(outputs))
+def emit_lines(
+    inputs: Sequence[Node], outputs: Sequence[Node], names: Sequence[str], has: Callable[[str], bool] = bool
+) -> Lines:
+    """Return the lines that compute ``outputs`` from arguments of these names, each with a batch axis in front.
+
+    ``has`` tells which functions may be called: others are written by their expansions.
+    """
+    emitter = _Emitter(inputs, names, has)
+    results = emitter.emit(expanded(outputs, has))
     return Lines(emitter.writer, results)
 
 
@@ -161,7 +166,8 @@ POSITIONS = ("take_each", "put_each")
 class _Emitter:
     """Turns nodes into lines; ``names`` says which variable holds a node."""
 
-    def __init__(self, inputs: Sequence[Node], names: Sequence[str]) -> None:
+    def __init__(self, inputs: Sequence[Node], names: Sequence[str], has: Callable[[str], bool] = bool) -> None:
+        self.has = has
         self.writer = Writer(inputs, names)
         self.names: dict[Node, str] = dict(zip(inputs, names, strict=True))
 
@@ -357,7 +363,7 @@ class _Emitter:
         step = writer.assign("0", ())
         count = f"range({writer.size(length)})"
         writer.lines.append(f"for {step} in {f'reversed({count})' if reverse else count}:")
-        inside = _Emitter((), ())
+        inside = _Emitter((), (), self.has)
         inside.writer, start = writer, len(writer.lines)
         inside.names = dict(zip((*body.carried, *body.held), (*carried, *args[second:]), strict=True))
         inside.names[step_number()] = number_of = writer.assign(f"np.full(1, 1.0 * {step})", ())
@@ -366,7 +372,7 @@ class _Emitter:
             inside.names[own] = writer.assign(f"{arg}[:, {step}]", own.shape)
             rows.append(inside.names[own])
         results = [
-            inside._real(result) for result in inside.wanted(expanded(body.results))
+            inside._real(result) for result in inside.wanted(expanded(body.results, self.has))
         ]
         for part, own, name in zip(parts[first:], body.results[first:], results[first:], strict=True):
             size, begin = writer.size(own.size), writer.size(part.start)

@@ -310,9 +310,9 @@ def as_written(roots: Sequence[Node]) -> list[Node]:
     return _replaced(roots, lambda row: row.written)
 
 
-def expanded(roots: Sequence[Node]) -> list[Node]:
-    """Put in place of each row that NumPy source has no name for its expansion."""
-    return _replaced(roots, lambda row: None if row.numpy else row.expansion)
+def expanded(roots: Sequence[Node], has: Callable[[str], bool] = bool) -> list[Node]:
+    """Put in place of each row its expansion, unless a library ``has`` what NumPy source calls it: NumPy has any."""
+    return _replaced(roots, lambda row: None if has(row.numpy) else row.expansion)
 
 
 def _replaced(roots: Sequence[Node], choose: Callable[[Function], Formula | None]) -> list[Node]:

@@ -90,7 +90,7 @@ for _command in (check_command, report_command, bench_command, completion_comman
     main.add_command(_command)
 
 #: What ``derive`` prints.
-FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "json")
+FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "jax", "torch", "array_api", "json")
 
 
 @main.command(cls=FormulaCommand)
@@ -111,8 +111,8 @@ def derive(
     r"""Print the derivative of FORMULA as a formula.
 
     FORMULA is text, @FILE for the text of a file, or - for standard input. text, latex, mathml and
-    sympy are formulas, c, cython and numpy source that computes them, json an object with all that
-    is known.
+    sympy are formulas, c, cython, numpy, jax, torch and array_api source that computes them, json an
+    object with all that is known.
 
     \b
     symdiff derive "log(det(A))" --wrt A --shape A=n,n
@@ -263,7 +263,7 @@ def export_module(
     reduce: Literal["sum"] | None,
     out: Path,
     name: str,
-    target: Literal["c", "cython", "numpy"],
+    target: Literal["c", "cython", "numpy", "jax", "torch", "array_api"],
     overwrite: bool,
     as_data: bool,
 ) -> None:
