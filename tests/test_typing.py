@@ -140,4 +140,4 @@ def test_options_of_compile_are_those_that_checkers_know() -> None:
         pairs = [zip(them.kwonlyargs, them.kw_defaults, strict=True) for them in (args, own)]
         defaults = [{one.arg: ast.dump(default) for one, default in them if default} for them in pairs]
         assert defaults[0] == {name: default for name, default in defaults[1].items() if name in defaults[0]}
-        assert defaults[1].keys() - defaults[0].keys() <= {"sparse"}
+        assert defaults[1].keys() - defaults[0].keys() <= {"sparse", "full_output"}

@@ -347,6 +347,7 @@ def compile(
     sparse: Any = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     budget: Literal["default", "strict"] | Budget | None = None,
     verbose: bool = False,
     full_output: Literal[True],

@@ -238,7 +238,8 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
         curvature = reshape(curvature, (n, n))
     least, curved = map(Array, substitute([formula, curvature], {asked.unknown: m.node}))
     logarithm = np.linalg.slogdet(curved)[1] if curved.ndim else np.log(curved)
-    return least + logarithm / 2.0 - Array(extent(n)) * (0.5 * math.log(2.0 * math.pi))
+    integral: Array = least + logarithm / 2.0 - Array(extent(n)) * (0.5 * math.log(2.0 * math.pi))
+    return integral
 
 
 def _held(asked: _Asked, slope: Node) -> Node:
