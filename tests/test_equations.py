@@ -24,6 +24,7 @@ NUMBERS = (0.7, -1.3, 2.5, 1e-9, -1e-9, 20.0, -20.0, 0.0)
 ASSUMED = {
     "positive": Assumptions(positive=True),
     "definite": Assumptions(symmetric=True, definite=True),
+    "semidefinite": Assumptions(symmetric=True, definite=True),
     "symmetric": Assumptions(symmetric=True),
     "orthogonal": Assumptions(orthogonal=True),
 }

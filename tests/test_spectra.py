@@ -409,3 +409,23 @@ def test_quotients_of_vectors_and_norms_of_eigenvalues_are_read_back(seed: int) 
     used = {name: n for name in given if name in set(re.findall(r"[a-z]+", str(f)))}
     found = sd.compile(str(f), backend="interpreter", **used)(**{name: given[name] for name in used})
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8), str(f)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (4, 2), (3, 1), (1, 1)])
+def test_singular_values_of_what_has_no_eigenvalue_below_0_are_its_eigenvalues(shape: tuple[int, int]) -> None:
+    X = sd.matrix("X", *shape)
+    gram = X @ X.T
+    s = np.linalg.svdvals(gram)
+    same = {
+        np.sum(s): np.trace(gram),
+        np.linalg.norm(gram, "nuc"): np.trace(gram),
+        np.sum(s**2): np.sum(gram * gram),
+        np.sum(np.log1p(s)): np.linalg.slogdet(np.eye(shape[0]) + gram)[1],
+        np.sum(1 / (3 + s)): np.trace(np.linalg.inv(3 * np.eye(shape[0]) + gram)),
+    }
+    for ours, closed in same.items():
+        at = draw(*shape, seed=5)
+        for derive in (lambda f: f, lambda f: sd.gradient(f, X), lambda f: sd.hessian(f, X)):
+            found, expected = (sd.compile(derive(f), [X], backend="interpreter")(at) for f in (ours, closed))
+            assert np.allclose(found, expected, rtol=1e-11, atol=1e-11), (ours, shape)
+    assert (sd.compile(s, [X])(draw(*shape, seed=6)) >= 0).all()

@@ -171,8 +171,9 @@ def _read(
         return _read_text(formula, given, options, functions)
     kind = "SymPy expressions" if any(map(_is_sympy, parts)) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
-    if given:
-        raise own_shapes(given, read.inputs, options, kind)
+    differ = _differing(given, read.inputs) if kind == "symbols" else given
+    if differ:
+        raise own_shapes(differ, read.inputs, options, kind)
     return read
 
 
@@ -187,6 +188,16 @@ def inputs_in(value: Any) -> dict[str, Array]:
     refuse_strays(used)
     found = named_inputs(used, join(output.provenance for output in outputs))
     return {name: Array(node) for name, node in found.items()}
+
+
+def _differing(given: dict[str, Any], inputs: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the shapes that are not those of the symbols of these names."""
+    from .text.parse import declare
+
+    if not given.keys() <= inputs.keys():
+        return given
+    declared = declare(given)
+    return {name: shape for name, shape in given.items() if declared[name].node is not inputs[name].node}
 
 
 def _read_text(

@@ -22,7 +22,17 @@ from ..graph import BOOL, Node, constant, contract, elementwise, matrix
 from ..graph.kinds import bit_of
 from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, product_of, terms_of, without_numbers
 from ..graph.scalars.functions import ALIASES, FUNCTIONS, scalar_constant
-from .facts import is_definite, is_lower, is_orthogonal, is_positive, is_real, is_symmetric, is_upper, transposed
+from .facts import (
+    is_definite,
+    is_lower,
+    is_orthogonal,
+    is_positive,
+    is_real,
+    is_semidefinite,
+    is_symmetric,
+    is_upper,
+    transposed,
+)
 from .rewriter import MOST_TERMS, STABILITY, Rule, key_of_term, settle, spread
 
 __all__ = ["Identity", "match", "plain", "read", "write"]
@@ -78,6 +88,7 @@ KINDS: Mapping[str, Callable[[Node], bool]] = {
     "positive": is_positive,
     "real": is_real,
     "definite": is_definite,
+    "semidefinite": is_semidefinite,
     "symmetric": is_symmetric,
     "orthogonal": is_orthogonal,
     "triangular": lambda node: is_lower(node) or is_upper(node),

@@ -27,7 +27,7 @@ from ..graph import (
     with_results,
 )
 from ..graph.dump import term_text
-from ..graph.kinds import DECLARED
+from ..graph.kinds import DECLARED, bit_of
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
 from ..graph.scalars.remainders import REMAINDERS
 from ..graph.sizes import Shape
@@ -370,9 +370,10 @@ def _rules(level: int, stability: bool = True, mark: bool = True) -> _Rules:
 
 
 @cache
-def _within() -> frozenset[str]:
-    """Return the functions of which one is there wherever a rule for what is differentiated fits, but for powers."""
-    return frozenset().union(*[row.inside for row in RULES if row.kind == "differentiated"]) - {"named"} | {"cbrt"}
+def _within() -> int:
+    """Return the bits of functions; one, or a power, is there wherever a rule for what is differentiated fits."""
+    inside = frozenset().union(*[row.inside for row in RULES if row.kind == "differentiated"])
+    return union(map(bit_of, inside | {"cbrt"}))
 
 
 def _is_fractional(node: Node) -> bool:
@@ -479,8 +480,7 @@ def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[
 def prepare(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
     """Apply the rules for stability, and those for what is differentiated and not computed."""
     stable = stabilize(roots, rewrites)
-    found = survey(stable)
-    if found.alike.keys().isdisjoint(_within()) and not any(map(_is_fractional, found.apart)):
+    if not any(root.below & _within() for root in stable) and not any(map(_is_fractional, survey(stable).apart)):
         return stable
     opened = _run(stable, postorder(stable), DIFFERENTIATED, {}, rewrites, mark=False)
     return stable if opened == stable else stabilize(opened, rewrites)

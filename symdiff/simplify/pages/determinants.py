@@ -14,5 +14,6 @@ PAGE = (
     Identity("logdet(A.T) -> logdet(A)", "algebra"),
     Identity("logabsdet(A.T) -> logabsdet(A)", "algebra"),
     Identity("solve(S.T, B) -> solve(S, B)", "arrays", S="symmetric"),
+    Identity("abs(eigvalsh(S)) -> eigvalsh(S)", "differentiated", S="semidefinite"),
     Identity("inv(Q) -> Q.T", "values", Q="orthogonal"),
 )

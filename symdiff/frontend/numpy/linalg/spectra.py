@@ -35,7 +35,7 @@ from ....graph.contractions import parameter, point
 from ....graph.scalars.functions import FUNCTIONS, apply, compare, to_real, where
 from ....graph.sizes import Dim, show
 from ....simplify import without_names
-from ....simplify.facts import is_symmetric
+from ....simplify.facts import is_semidefinite, is_symmetric
 from .. import reductions
 from ..indexing import getitem
 from ..operations import diag, matmul
@@ -271,6 +271,8 @@ def svdvals(x: Node) -> Node:
     """Return the singular values of a matrix, or of a stack of them, the largest first."""
     if x.ndim > 1 and 0 in x.shape[-2:]:
         return zeros((*x.shape[:-2], 0))
+    if is_semidefinite(without_names(x)[0]):
+        return flip(apply("abs", eigvalsh(x)), -1)  # what is 0 may be rounded to less
     values, count = mirrored(x, "svdvals")
     return getitem(values, (..., slice(None, -count - 1, -1)))
 
