@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from symdiff.ground.version import DISTRIBUTION
+from symdiff.ground.version import DISTRIBUTION, VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What takes long to import, or belongs to builds, the command line and messages: the first call that needs it does.
@@ -159,6 +159,18 @@ def test_every_installation_names_the_distribution() -> None:
             if extras and name in (DISTRIBUTION, "."):
                 assert {*extras.split(",")} <= {*project["optional-dependencies"]}, (path, extras)
     assert told > 5
+
+
+def test_the_recipe_and_the_citation_say_what_the_project_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe, citation = ((ROOT / file).read_text() for file in ("conda/meta.yaml", "CITATION.cff"))
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    assert [line.strip("- ").replace(" ", "") for line in run.splitlines()][1:] == project["dependencies"]
+    assert f'set version = "{VERSION}"' in recipe
+    assert f"version: {VERSION}\n" in citation
+    assert f"name: {DISTRIBUTION}\n" in recipe
+    assert project["license"] in recipe
+    assert project["license"] in citation
 
 
 def test_messages_name_the_extra_of_the_distribution() -> None:
