@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from . import xp as xp
     from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.functions.custom import custom
+    from .frontend.functions.external import external
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
@@ -181,6 +182,7 @@ _LATER = {
     "check": ".tools.checking.check",
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
+    "external": ".frontend.functions.external",
     "complex_array": ".complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
@@ -277,6 +279,7 @@ __all__ = [
     "derivative",
     "diagonal",
     "export",
+    "external",
     "fixed_point",
     "function",
     "gradient",

@@ -135,8 +135,8 @@ def test_torch_differentiates_kernels_twice(text: str, shapes: dict[str, Any]) -
     assert torch.autograd.gradcheck(function, (args[0], rows, args[2]))  # derivatives of what is shared are added
 
 
-KINDS = ["symmetric", "skew", "diagonal", "positive_definite"]
-DECLARED: list[dict[str, Any]] = [{"triangular": "lower"}, *({kind: True} for kind in KINDS)]
+KINDS = ["lower", "symmetric", "skew", "diagonal", "positive_definite"]
+DECLARED: list[dict[str, Any]] = [{kind: True} for kind in KINDS]
 
 
 def declared_kernel(facts: dict[str, Any]) -> tuple[sd.Kernel, list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
@@ -148,7 +148,7 @@ def declared_kernel(facts: dict[str, Any]) -> tuple[sd.Kernel, list[np.ndarray[A
         "symmetric": G + G.T,
         "skew": G - G.T,
         "diagonal": np.diag(np.diag(G)),
-        "triangular": np.tril(G),
+        "lower": np.tril(G),
         "positive_definite": G @ G.T,
     }
     at = made[next(iter(facts))]
@@ -182,11 +182,41 @@ def test_torch_differentiates_by_declared_inputs(facts: dict[str, Any]) -> None:
     np.testing.assert_allclose(tensors[0].grad, slope, rtol=1e-12, atol=1e-13)
 
 
-def test_positions_are_refused_by_name() -> None:
-    kernel = sd.compile("sum(cs[idx]**2)", cs=(4, 2), idx=(int, 3))
-    assert [one.node.dtype for one in symbols_of(kernel)] == ["real", "int"]
-    with pytest.raises(sd.UnsupportedError, match="whose inputs idx hold positions"):
-        check_one_sample(kernel, "JAX", "jax.vmap")
+def ratings() -> tuple[sd.Kernel, Any, Any]:
+    """Return a kernel that takes positions, a point, and what it is of NumPy's, JAX's or PyTorch's arrays."""
+    kernel = sd.compile("(u[i] @ w[j] - r)**2", u=(4, 3), w=(5, 3), i=int, j=int, r=())
+    assert [one.node.dtype for one in symbols_of(kernel)] == ["real", "real", "int", "int", "real"]
+    rng = np.random.default_rng(0)
+    point = (rng.normal(size=(4, 3)), rng.normal(size=(5, 3)), np.array([0, 1, 3]), np.array([4, 4, 1]), np.ones(3))
+    return kernel, point, lambda u, w, i, j, r: (u[i] @ w[j] - r) ** 2
+
+
+def test_jax_takes_positions() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    kernel, point, own = ratings()
+    u, w, *rest = map(jax.numpy.asarray, point)
+    axes = (None, None, 0, 0, 0)
+    totals = [lambda *given, f=f: jax.vmap(f, axes)(*given).sum() for f in (kernel.jax(), own)]
+    for transform in (lambda f: f, lambda f: jax.jit(jax.grad(f, (0, 1))), lambda f: jax.hessian(f)):
+        found, expected = (transform(f)(u, w, *rest) for f in totals)
+        for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+
+
+def test_torch_takes_positions() -> None:
+    torch = pytest.importorskip("torch")
+    kernel, point, own = ratings()
+    slopes = []
+    for f in (kernel.torch(), lambda u, w, i, j, r: ((u[i] * w[j]).sum(-1) - r) ** 2):
+        u, w, *rest = (torch.tensor(one, requires_grad=one.dtype.kind == "f") for one in point)
+        f(u, w, *rest).sum().backward()
+        slopes.append((u.grad, w.grad))
+    for found, expected in zip(*slopes, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_sums_over_the_batch_are_refused_by_name() -> None:
     with pytest.raises(sd.UnsupportedError, match="reduce="):
         check_one_sample(sd.compile("sum(x)", x=2, reduce="sum"), "JAX", "jax.vmap takes its place")
 

@@ -67,6 +67,7 @@ EXAMPLES: dict[str, Node] = {
     "pinv": graph.pseudo_inverse(graph.input("tall", (4, 2))),
     "stop_gradient": graph.stop_gradient(X),
     "named": graph.label(X, "part"),
+    "external": graph.external(primitives.Opaque("cumprod", np.cumprod, (4,), (1,)), [V]),
     "recurrence": graph.recurrence(primitives.Body((S,), (), (), (S * graph.reduce("prod", S, (0,)),)), [V], 3),
 }
 ROWS = [pytest.param(PRIMITIVES[name], EXAMPLES[name], id=name) for name in sorted(EXAMPLES)]

@@ -120,6 +120,9 @@ def _first_nonlinear(order: Sequence[Node], seeds: Iterable[Node], vanishing: se
             reason = _nonlinear_custom(node, places)
             if reason is not None:
                 return reason
+        elif node.op == "external" and set(places) <= set(node.payload.linear):
+            if not vanishing.issuperset(node.args[i] for i in node.payload.linear if i not in places):
+                return f"{node.payload.name} of them and of other arguments of its rule"
         elif not (node.op in _PRODUCTS and len(places) == 1) and places != [_LINEAR_IN.get(node.op)]:
             return f"{node.op} of {'them' if len(places) == 1 else 'several of them'}"
     return None

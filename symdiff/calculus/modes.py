@@ -20,6 +20,7 @@ from ..graph import Node, broadcast_to, dependents, elementwise, placeholder, po
 from ..graph.deltas.einsum import is_structured, is_zero
 from ..graph.deltas.parts import plain
 from ..graph.deltas.structural import identity, single_entries
+from ..graph.kinds import WRAPPER
 from ..graph.primitives import FIRST, MATRIX_OPS, OF_MATRICES, SELECTING
 from ..graph.scalars.functions import BY_FACTORS, FUNCTIONS, by_factors, constant_partials, partial_of
 from ..graph.sizes import Shape
@@ -102,6 +103,8 @@ def push(
     """Return what :func:`pushforward` does, with masks; ``outer`` is the walk that this one is a part of."""
     order = postorder(roots, _outside(outer, given))
     active = dependents(order, given)
+    if any(root.below & WRAPPER for root in roots):
+        active &= _before_barriers(order, roots)
     slopes: Slopes = dict(given)
     seed = next(iter(given.values())).value.shape[:prefix] if given else ()
     walk = walk_over(order, roots, given.values(), outer, forward=True)
@@ -112,6 +115,15 @@ def push(
         if slope is not None:
             slopes[node] = slope
     return [slopes.get(root) for root in roots]
+
+
+def _before_barriers(order: Sequence[Node], roots: Sequence[Node]) -> set[Node]:
+    """Return the nodes that roots are computed from on some way without a barrier: of others no derivative is asked."""
+    found = set(roots)
+    for node in reversed(order):
+        if node in found and not node.is_barrier:
+            found.update(node.args)
+    return found
 
 
 def _outside(outer: Walk | None, independent: Container[Node]) -> Callable[[Node], bool] | None:

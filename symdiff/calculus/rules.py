@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from ..errors import NotDifferentiableError
 from ..graph import (
     BOOL,
     Labels,
@@ -29,6 +30,7 @@ from ..graph import (
     custom,
     delta,
     elementwise,
+    external,
     line_along,
     matrix,
     normalize,
@@ -38,14 +40,15 @@ from ..graph import (
     transpose,
     triangle,
     turned,
+    zeros,
 )
 from ..graph.deltas.einsum import MINUS_ONE, einsum, is_structured, scale_by
-from ..graph.deltas.structural import mask_product, transposed
-from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, complete
+from ..graph.deltas.structural import identity, mask_product, transposed
+from ..graph.primitives import EACH, FIRST, INNER, SECOND, TOGETHER, Opaque, complete
 from ..graph.scalars.functions import FUNCTIONS, compare, where
 from ..graph.scalars.rows import unless_nan
 from ..graph.sizes import Dim, product
-from .linear import LINEAR, LINEARITY, Law
+from .linear import LINEAR, LINEARITY, PULLS, Law
 
 # ---------------------------------------------------------------------------- products on the last axes
 
@@ -329,6 +332,32 @@ def _along_line(node: Node, slopes: Node, dx: Node) -> Node:
     kept = tuple(at + a for a in range(rank) if a != axis)
     out = (*range(at), *(k if a == axis else at + a for a in range(rank)))
     return einsum([dx, slopes], [tuple(range(dx.ndim)), (*kept, at + axis, k)], out)
+
+
+@_rule("external", "linearity of its author's rule", "", "symdiff.external")
+def _external(node: Node, tangents: Sequence[Node | None]) -> Node:
+    opaque: Opaque = node.payload
+    if any(tangent is not None and i not in opaque.linear for i, tangent in enumerate(tangents)):
+        raise NotDifferentiableError(
+            f"{opaque.name} is a function of numbers without a derivative; expected a rule, sd.external(f, vjp=...), "
+            "and for derivatives of derivatives one that is a formula of symbols, or stop_gradient of it"
+        )
+    given = [
+        tangent if tangent is not None else zeros(arg.shape) if i in opaque.linear else arg
+        for i, (arg, tangent) in enumerate(zip(node.args, tangents, strict=True))
+    ]
+    return external(opaque, given)
+
+
+def _external_pull(node: Node, i: int, ct: Node, prefix: int) -> Node:
+    arg = node.args[i]
+    block = _external(node, [identity(arg.shape) if k == i else None for k in range(len(node.args))])
+    labels = tuple(range(prefix + block.ndim))
+    lead, own, value = labels[:prefix], labels[prefix : prefix + arg.ndim], labels[prefix + arg.ndim :]
+    return einsum([ct, block], [(*lead, *value), (*own, *value)], (*lead, *own))
+
+
+PULLS["external"] = _external_pull
 
 
 def _only(tangents: Sequence[Node | None]) -> Node:

@@ -381,7 +381,18 @@ def name(x: Any, label_: str) -> Array:
 
 @guarded
 def stop_gradient(x: Any) -> Array:
-    """Return ``x`` as a constant to every derivative."""
+    """Return ``x`` as a constant to every derivative.
+
+    A formula that has an input behind it alone has a derivative of zeros with respect to this input, and no error: it
+    contains the input.
+
+    Examples
+    --------
+    >>> from symdiff import gradient
+    >>> x = scalar("x")
+    >>> print(gradient(stop_gradient(x) * x, x), gradient(stop_gradient(x) ** 2, x))
+    stop_gradient(x) 0
+    """
     return Array(stopped(as_node(x)), provenance_of(x))
 
 

@@ -14,6 +14,7 @@ here knows derivatives.
     take, put            the same at positions known at call time
     triangle, reshape, concatenate, matrix (det, inv, ...), spectral, isotropic, exponential, pseudo_inverse
     stop_gradient, named, custom
+    external             a function of numbers that Python calls
     recurrence           one body that runs n times
 
 Takes
@@ -91,6 +92,7 @@ from .structural import (
     concatenate,
     cumulative,
     custom,
+    external,
     gather,
     label,
     normalize,
@@ -161,6 +163,7 @@ __all__ = [
     "elementwise",
     "exponential",
     "extent",
+    "external",
     "flatten",
     "gather",
     "input",

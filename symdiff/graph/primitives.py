@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InternalError
-from .sizes import Dim
+from .sizes import Dim, Shape
 
 #: An index of a contraction, and those of one operand, one an axis.
 Label: TypeAlias = int
@@ -151,6 +151,22 @@ class Authored(NamedTuple):
 
     rule: Any
     body: Any
+
+
+class Opaque(NamedTuple):
+    """A function of numbers that Python calls, of which no formula tells anything.
+
+    ``axes`` are those of each argument of one call, and ``shape`` that of its value; axes in front of them are calls of
+    their own. ``batched`` functions take them all at once. ``linear`` are the arguments in which the value is linear
+    together.
+    """
+
+    name: str
+    function: Any
+    shape: Shape
+    axes: tuple[int, ...]
+    batched: bool = False
+    linear: tuple[int, ...] = ()
 
 
 class Body(NamedTuple):
@@ -397,6 +413,9 @@ _matrix("pinv", None, made="pseudo_inverse", notation="function", keeps=False, s
 _row("stop_gradient", "stop_gradient", type(None), 1, Linearity.NO, Mixes.NOTHING, Cost.FREE, notation="function")
 _row("named", "label", str, 1, Linearity.TOGETHER, Mixes.NOTHING, Cost.FREE)
 _row("custom", "custom", Authored, None, Linearity.NO, Mixes.UNKNOWN, Cost.CALL, notation="function", singular=True)
+
+# Functions of numbers alone
+_row("external", "external", Opaque, None, Linearity.NO, Mixes.UNKNOWN, Cost.CALL, notation="function", singular=True)
 
 # Loops
 _row("recurrence", "recurrence", Recurrence, None, Linearity.NO, Mixes.UNKNOWN, Cost.CALL, singular=True)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ..errors import DtypeError, InternalError, ShapeError
 from ..ground.budget import reserve, spend
-from .nodes import BOOL, INT, REAL, Node, intern, placeholder
-from .primitives import Along, Authored, Axes, Body, Half, Item, Items, Joint, Picks, Recurrence, Taken
+from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, intern, placeholder
+from .primitives import Along, Authored, Axes, Body, Half, Item, Items, Joint, Opaque, Picks, Recurrence, Taken
 from .sizes import Dim, Shape, product, show
 
 #: What a whole number in a tuple takes.
@@ -247,6 +247,22 @@ def label(x: Node, name: str) -> Node:
 def custom(rule: Any, args: Sequence[Node], body: Node) -> Node:
     """Return a function with a derivative given by its author; see :mod:`symdiff.calculus.rules`."""
     return intern("custom", tuple(args), Authored(rule, body), body.shape)
+
+
+def external(opaque: Opaque, args: Sequence[Node]) -> Node:
+    """Return the value of a function that Python calls with numbers; axes in front of its arguments' are calls.
+
+    Raises
+    ------
+    ShapeError
+        If an argument has fewer axes than the function takes.
+    """
+    lead: Shape = ()
+    for arg, axes in zip(args, opaque.axes, strict=True):
+        if arg.ndim < axes:
+            raise ShapeError(f"an argument of {opaque.name} of shape {show(arg.shape)}; expected {axes} axes or more")
+        lead = broadcast_shapes((lead, arg.shape[: arg.ndim - axes]))
+    return intern("external", tuple(args), opaque, (*lead, *opaque.shape))
 
 
 # ---------------------------------------------------------------------------- recurrences

@@ -25,6 +25,7 @@ from .structural import (
     concatenate,
     cumulative,
     custom,
+    external,
     gather,
     label,
     normalize,
@@ -218,6 +219,7 @@ _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "stop_gradient": lambda n, a: stop_gradient(a[0]),
     "label": lambda n, a: label(a[0], n.payload),
     "custom": lambda n, a: custom(n.payload.rule, a, n.payload.body),
+    "external": lambda n, a: external(n.payload, a),
     "recurrence": lambda n, a: recurrence(n.payload.body, a, n.payload.length, n.payload.reverse),
 }
 complete(_CALLS, "symdiff.graph.traversal", {PRIMITIVES[name].constructor for name in INNER})

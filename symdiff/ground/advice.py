@@ -65,7 +65,7 @@ MODULE: Mapping[str, str] = {
     "Symbol": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "Variable": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "autodiff": "write sd.gradient(f, x) or sd.jacobian(f, x)",
-    "custom_jvp": "write sd.custom(f, jvp=...)",
+    "custom_jvp": "write sd.custom(f, differential=...)",
     "custom_vjp": "write sd.custom(f, vjp=...)",
     "div": "write the trace of sd.jacobian(f, x)",
     "evaluate": "write sd.compile(f)(...), with numbers for the inputs",
@@ -181,7 +181,7 @@ REFUSED: Mapping[str, str] = {
     "array_equiv": "compare numbers after calling the compiled kernel",
     "polydiv": "take it of numbers, before the call; a product is polymul(q, b)",
     "roots": "roots of polynomials are eigenvalues of a matrix that is not symmetric; they are not offered. Write "
-             "custom(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
+             "external(f, jvp=...) of a solver and the implicit derivative -dp(r) / p'(r)",
     **dict.fromkeys(("lu", "lu_factor", "lu_solve"),
                     "the numbers of a call decide which rows are exchanged; write solve(A, b), det(A) or qr(A)"),
     **dict.fromkeys(("schur", "rsf2csf", "hessenberg"),
@@ -193,7 +193,7 @@ REFUSED: Mapping[str, str] = {
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
-    "hyperu": "there is no rule for it; write custom(f, jvp=...) with its derivative",
+    "hyperu": "there is no rule for it; write external(f, jvp=...) with its derivative",
     "sph_harm_y": "it is complex; its parts are sph_harm_y_real(n, m, theta, phi) and sph_harm_y_imag of the same",
     "wofz": "it is complex; its parts at x + iy are wofz_real(0, x, y) and wofz_imag(0, x, y), of complex arrays it is "
             "scipy.special.wofz(z)",
@@ -204,7 +204,7 @@ REFUSED: Mapping[str, str] = {
     "eig": "eigenvalues of matrices that are not symmetric may be complex, and are not offered; write eigh of a "
            "symmetric one",
     "eigvals": "eigenvalues of matrices that are not symmetric may be complex, and are not offered; write eigvalsh "
-               "of a symmetric one, trace(matrix_power(A, k)) for sums of their powers, or custom(f, jvp=...)",
+               "of a symmetric one, trace(matrix_power(A, k)) for sums of their powers, or external(f, jvp=...)",
     "result_type": "symbols are float64, but a function of SciPy that asks computes with numbers; write symdiff's own, "
     "such as sd.logsumexp(x), sd.softmax(x), with the whole list in docs/functions.md",
     "matrix_rank": "the rank is a whole number that jumps and has no derivative; take it of numbers, before the call",

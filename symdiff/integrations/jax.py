@@ -19,6 +19,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ..errors import ShapeError
 from ..frontend.outputs import leaves, pack
+from ..graph import INT
 from ..graph.size_equations import bind
 from ..graph.sizes import Size, show
 from ..runtime.calls.arguments import sample_shape
@@ -40,13 +41,14 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
     Returns
     -------
     callable
-        Takes arrays for one sample of each input (``jax.vmap`` adds batch axes), and returns arrays in the kernel's
-        structure. Numbers have JAX's type: float64 where ``jax_enable_x64`` is set, float32 otherwise.
+        Takes arrays for one sample of each input, of whole numbers for positions (``jax.vmap`` adds batch axes), and
+        returns arrays in the kernel's structure. Numbers have JAX's type: float64 where ``jax_enable_x64`` is set,
+        float32 otherwise.
 
     Raises
     ------
     UnsupportedError
-        For a kernel that sums over its batch, has batch axes behind, or takes structures or positions.
+        For a kernel that sums over its batch, has batch axes behind, or takes structures.
     """
     check_one_sample(kernel, "JAX", "jax.vmap and jnp.sum take the place of the first two")
     own, template = _Kernel(kernel), template_of_results(kernel)
@@ -54,8 +56,8 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         if len(args) != len(kernel.inputs):
             raise ShapeError(f"{len(args)} arguments; expected {len(kernel.inputs)}: {kernel.signature}")
-        dtype = jnp.result_type(float)
-        arrays = [jnp.asarray(arg, dtype) for arg in args]
+        kinds = [jnp.result_type(int if p.dtype is INT else float) for p in kernel.inputs]
+        arrays = [jnp.asarray(arg, kind) for arg, kind in zip(args, kinds, strict=True)]
         for p, array in zip(kernel.inputs, arrays, strict=True):
             fits = [isinstance(want, Size) or want == got for want, got in zip(p.shape, array.shape, strict=False)]
             if array.ndim != len(p.shape) or not all(fits):
@@ -91,7 +93,7 @@ class _Kernel:
     def run(self, *args: Any) -> list[Any]:
         """Return the results of a batch."""
         arrays = [np.asarray(arg) for arg in args]
-        return [np.asarray(result, arrays[0].dtype) for result in leaves(self.kernel(*arrays))]
+        return [np.asarray(result, _real(arrays)) for result in leaves(self.kernel(*arrays))]
 
     def shapes(self, given: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """Return the shapes of the results: axes of the batch, which arguments share or lack, then a sample's."""
@@ -101,6 +103,12 @@ class _Kernel:
         sizes = bind([p.name for p in inputs], [p.shape for p in inputs], own)
         lead = np.broadcast_shapes(*leads)
         return [(*lead, *sample_shape(p.shape, sizes)) for p in self.kernel.outputs]
+
+
+def _real(arrays: Sequence[Any]) -> Any:
+    """Return the type of the real numbers among arrays, of which others hold positions."""
+    reals = [array.dtype for array in arrays if jnp.issubdtype(array.dtype, jnp.floating)]
+    return reals[0] if reals else jnp.result_type(float)
 
 
 def _chosen(own: _Kernel, number: int | None, way: str | None) -> _Kernel:
@@ -116,11 +124,11 @@ def _primitive(name: str, way: str | None) -> Primitive:
 
     def abstract(*args: Any, own: _Kernel, number: int | None = None) -> list[Any]:
         found = _chosen(own, number, way).shapes([arg.shape for arg in args])
-        return [jax.core.ShapedArray(shape, args[0].dtype) for shape in found]
+        return [jax.core.ShapedArray(shape, _real(args)) for shape in found]
 
     def compute(*args: Any, own: _Kernel, number: int | None = None) -> list[Any]:
         called = _chosen(own, number, way)
-        kinds = [jax.ShapeDtypeStruct(shape, args[0].dtype) for shape in called.shapes([arg.shape for arg in args])]
+        kinds = [jax.ShapeDtypeStruct(shape, _real(args)) for shape in called.shapes([arg.shape for arg in args])]
         results: list[Any] = jax.pure_callback(called.run, kinds, *args, vmap_method="broadcast_all")
         return results
 

@@ -7,14 +7,14 @@ from typing import Any
 from ..errors import UnsupportedError
 from ..frontend.array import Array
 from ..frontend.outputs import LEAF, template_of
-from ..graph import INT, input
+from ..graph import input
 from ..runtime.kernel import Kernel
 
 __all__ = ["check_one_sample", "free_name", "symbols_of", "template_of_results"]
 
 
 def check_one_sample(kernel: Kernel, library: str, instead: str) -> None:
-    """Refuse a kernel that is no function of real arrays for one sample.
+    """Refuse a kernel that is no function of arrays for one sample.
 
     Parameters
     ----------
@@ -27,18 +27,12 @@ def check_one_sample(kernel: Kernel, library: str, instead: str) -> None:
     Raises
     ------
     UnsupportedError
-        For a kernel that sums over its batch, has batch axes behind, takes structures, or takes positions.
+        For a kernel that sums over its batch, has batch axes behind, or takes structures.
     """
     if kernel.options.is_reduced or kernel.options.in_columns or kernel.options.groups is not None:
         raise UnsupportedError(
             f"a function of {library} of a kernel with reduce=, batch_axis=-1 or structures as arguments; expected a "
             f"kernel of one sample ({instead})"
-        )
-    whole = [p.name for p in kernel.inputs if p.dtype is INT]
-    if whole:
-        raise UnsupportedError(
-            f"a function of {library} of a kernel whose inputs {', '.join(whole)} hold positions, taken for real "
-            "numbers there; expected real inputs: compile the formula with the positions as numbers in it"
         )
 
 

@@ -28,13 +28,14 @@ def wrap(kernel: Kernel) -> Callable[..., Any]:
     Returns
     -------
     callable
-        Takes tensors on the CPU, for one sample or a batch of any axes, and returns tensors in the kernel's structure.
+        Takes tensors on the CPU, of whole numbers for positions, for one sample or a batch of any axes, and returns
+        tensors in the kernel's structure.
         The gradient is the kernel's vjp, summed over axes along which an input was shared; forward mode is its jvp.
 
     Raises
     ------
     UnsupportedError
-        For a kernel that sums over its batch, has batch axes behind, or takes structures or positions.
+        For a kernel that sums over its batch, has batch axes behind, or takes structures.
     """
     check_one_sample(kernel, "PyTorch", "tensor.sum takes the place of the first")
     function = _Kernel(kernel)

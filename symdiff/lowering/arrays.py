@@ -323,4 +323,4 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "concatenate": _lower_concatenate,
     **MATRICES,
 }
-complete(ARRAYS, __name__, without=("input", *INLINED, "recurrence"))
+complete(ARRAYS, __name__, without=("input", *INLINED, "external", "recurrence"))

@@ -126,6 +126,8 @@ def emit_alone(
     names = argument_names([str(node.name) for node in inputs])
     written = emit_lines(inputs, nodes, names)
     writer = written.writer
+    if writer.functions:
+        raise UnsupportedError("a function of Python (sd.external), which no source holds")
     fitting = [writer.place(one[:3], one.size) for one in spans]
     functions = _functions({*writer.calls, *re.findall(r"\bspecial\.(\w+)", "\n".join(writer.lines))})
     text = [_head(functions), _ARGUMENTS]

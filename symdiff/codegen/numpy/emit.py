@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from ...graph.primitives import DELTAS, PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import positions as taken
 from ...graph.reference import scipy_special as special
+from ...graph.reference.opaque import call_each
 from ...graph.scalars.functions import FUNCTIONS, expanded
 from ...graph.sizes import Dim, Size
 from ...lowering.matrices import said_of_indefinite
@@ -39,8 +41,8 @@ class NumpySource(NamedTuple):
     ----------
     text : str
         Python source with one function, ``kernel(x0, x1, ...)``, which returns a tuple.
-    constants : mapping of str to ndarray
-        Arrays too large to print, by the names the text has for them.
+    constants : mapping of str to ndarray or callable
+        Arrays too large to print, and functions of Python, by the names the text has for them.
     inputs, outputs : tuple of Node
         Parameters and results, in order.
     footprint : int or Size
@@ -48,7 +50,7 @@ class NumpySource(NamedTuple):
     """
 
     text: str
-    constants: Mapping[str, npt.NDArray[Any]]
+    constants: Mapping[str, Any]
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
     footprint: Dim
@@ -129,9 +131,10 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
         for name, node in zip(arguments, inputs, strict=True)
     ]
     notes += [f"# {name}: constant of shape {values.shape}" for name, values in writer.constants.items()]
+    notes += [f"# {name}: a function of Python" for name in writer.functions]
     body = [*notes, *writer.lines, f"return ({', '.join(results)}{',' if len(results) == 1 else ''})"]
     text = "\n".join([*imports, "", "", f"def kernel({', '.join(arguments)}):", *(f"    {line}" for line in body)])
-    return NumpySource(text, dict(writer.constants), tuple(inputs), tuple(outputs), writer.footprint)
+    return NumpySource(text, {**writer.constants, **writer.functions}, tuple(inputs), tuple(outputs), writer.footprint)
 
 
 def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...]]:
@@ -202,6 +205,19 @@ class _Emitter:
             f"the formula depends on the input {node.name!r}, which is not among the kernel's inputs "
             f"({', '.join(str(n.name) for n in self.names if n.is_input) or 'none'}); add it to them"
         )
+
+    def _external(self, node: Node) -> str:
+        """Call a function of Python, which the text has by a name, as it has large constants."""
+        name = f"f{len(self.writer.functions)}"
+        self.writer.functions[name] = partial(call_each, node.payload)
+        lead = node.ndim - len(node.payload.shape)
+        args = [
+            f"np.full(1, {arg.value.item()})"
+            if arg.is_constant and arg.shape == ()
+            else self._operand(arg, lead + axes, REAL)
+            for arg, axes in zip(node.args, node.payload.axes, strict=True)
+        ]
+        return self.writer.assign(f"{name}({', '.join(args)})", node.shape)
 
     def _custom(self, node: Node) -> str:
         raise AssertionError("custom functions and functions of matrices are inlined before emission")
@@ -438,6 +454,7 @@ _METHODS: dict[str, Callable[[_Emitter, Node], str]] = {
     "named": _Emitter._share,
     "stop_gradient": _Emitter._share,
     **dict.fromkeys(("custom", "spectral", "isotropic", "expm", "pinv"), _Emitter._custom),
+    "external": _Emitter._external,
     "recurrence": _Emitter._recurrence,
 }
 complete(_METHODS, __name__, without=("contract", "constant", *DELTAS))

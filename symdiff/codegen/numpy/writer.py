@@ -9,7 +9,7 @@ Nothing a user wrote is ever printed: names are ``x0``, ``v0``, ``c0``, ``n0``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Writer:
     def __init__(self, inputs: Sequence[Node], names: Sequence[str]) -> None:
         self.lines: list[str] = []
         self.constants: dict[str, npt.NDArray[Any]] = {}
+        self.functions: dict[str, Callable[..., npt.NDArray[Any]]] = {}
         self.calls: set[str] = set()
         self._free: list[str] = []
         self._made = 0

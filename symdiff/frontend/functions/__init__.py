@@ -10,6 +10,7 @@ Invariants
 Files
     closing      scopes of placeholders, and what a function takes from outside
     custom       functions whose derivative their author gives
+    external     functions of numbers that Python calls
     newton       Newton's method as loops that end by themselves
     recurrence   scan, iterate, while_loop and sum_over
     solutions    root, fixed_point, minimizer and laplace

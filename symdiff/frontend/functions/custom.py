@@ -122,7 +122,7 @@ def custom(
         raise ArgumentError(f"{form}= is of type {type(rule).__name__}; expected a function")
     if not isinstance(approximate, bool):
         raise ArgumentError(f"approximate={approximate!r:.40}; expected True or False")
-    author = _Author(_title(function, name), function, rule, form, approximate)
+    author = _Author(title_of(function, name), function, rule, form, approximate)
 
     @guarded
     def call(*args: Any, **keywords: Any) -> Array:
@@ -135,7 +135,14 @@ def custom(
     return call
 
 
-def _title(function: Callable[..., Any], name: object) -> str:
+def title_of(function: Callable[..., Any], name: object) -> str:
+    """Return how messages call a function of an author's.
+
+    Raises
+    ------
+    ArgumentError
+        If the name that was given for it is none.
+    """
     if name is None:
         return str(getattr(function, "__name__", "custom"))
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > NAME_LIMIT:
@@ -222,12 +229,12 @@ class _Author:
         return require_linear(image, seeds, f"the {self.form} of {self.name}", of)
 
     def _run(self, function: Callable[..., Any], what: str, *args: Any) -> Any:
-        if _takes(function, args):
+        if takes(function, args):
             return users(function)(*args)
         if what == "function":
             raise ArgumentError(f"{self.name} came with {len(args)} arguments, which its function does not take")
-        takes = {"differential": "(args, tangents)", "vjp": "(args, cotangent)", "jacobian": "(args)"}[what]
-        raise ArgumentError(f"the {what} of {self.name} cannot be called as {what}{takes}; expected such a function")
+        form = {"differential": "(args, tangents)", "vjp": "(args, cotangent)", "jacobian": "(args)"}[what]
+        raise ArgumentError(f"the {what} of {self.name} cannot be called as {what}{form}; expected such a function")
 
     def _several(self, value: Any, count: int) -> list[Node]:
         parts = list(value) if isinstance(value, tuple | list) else [value]
@@ -283,7 +290,7 @@ class _Author:
         return custom_node(rule, [*nodes, *captured], body)
 
 
-def _takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
+def takes(function: Callable[..., Any], args: Sequence[Any]) -> bool:
     """Tell whether a function can be called with so many arguments, as far as its signature says."""
     if isinstance(function, np.ufunc):
         return function.nin == len(args)

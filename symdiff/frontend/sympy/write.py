@@ -18,7 +18,7 @@ from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...errors import SymdiffError, UnsupportedError
-from ...graph import Node, inputs_of, walk_sizes
+from ...graph import Node, inputs_of, postorder, walk_sizes
 from ...graph.reference.constants import constants_computed
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import fixed
@@ -47,6 +47,10 @@ CONDITIONS = ("compare", "and", "or", "not", "truth")
 
 def write(node: Node, inputs: Inputs) -> Any:
     """Return a formula as SymPy's; see :func:`symdiff.frontend.sympy.to_sympy`."""
+    for part in postorder([node]):
+        if part.op == "external":
+            name = part.payload.name
+            raise UnsupportedError(f"{name} is a function of numbers, which SymPy has no form for; read it with str()")
     (plain,) = constants_computed(inline([node], ("custom",), ("expm", "pinv")))
     return _Writer(inputs).run(plain)
 

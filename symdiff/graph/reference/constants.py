@@ -84,4 +84,4 @@ def _stays(node: Node, values: Mapping[Node, Values]) -> bool:
     return node.op in ARITHMETIC or all((np.abs(values[arg]) <= MODERATE).all() for arg in node.args)
 
 
-_LEAVES = ("input", "placeholder", "recurrence", "custom")
+_LEAVES = ("input", "placeholder", "recurrence", "custom", "external")

@@ -319,6 +319,12 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
     return _evaluate([body], given, sizes)[0]
 
 
+def _external(node: Node, args: Sequence[Values], sizes: Bindings) -> Values:
+    from .opaque import call_each  # few formulas have it
+
+    return call_each(node.payload, *args)
+
+
 def _recurrence(node: Node, args: list[Values], sizes: Bindings) -> Any:
     body, length, reverse = node.payload
     first = len(body.carried)
@@ -416,6 +422,7 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "pinv": lambda node, args, sizes: eigen.pinv(args[0]),
     "expm": lambda node, args, sizes: eigen.expm(*args),
     "custom": _custom,
+    "external": _external,
     "recurrence": _recurrence,
 }
 #: What the table says that an operation means.

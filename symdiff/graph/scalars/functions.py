@@ -284,7 +284,7 @@ def to_real(node: Node) -> Node:
     if node.dtype is INT:
         raise DtypeError(
             "an integer input in arithmetic; integer inputs are positions, as in x[idx], and nothing else (declare "
-            "another input of real numbers to compute with)"
+            "another input of real numbers to compute with; x[1:][idx] takes what stands behind x[idx])"
         )
     if node.is_constant:
         return constant(node.value.astype(float))

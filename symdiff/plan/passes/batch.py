@@ -25,6 +25,7 @@ from ...graph import (
     dependents,
     elementwise,
     extent,
+    external,
     gather,
     matrix,
     normalize,
@@ -340,6 +341,16 @@ def _recurrence(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
     return concatenate(flat, 1) if len(flat) > 1 else flat[0]
 
 
+def _external(node: Node, args: list[Node], has_axis: list[bool]) -> Node:
+    """Call a function for each sample: the axis of samples stands before those of other calls."""
+    lead = node.ndim - len(node.payload.shape)
+    given = []
+    for arg, own, axes, has in zip(args, node.args, node.payload.axes, has_axis, strict=True):
+        missing = lead - (own.ndim - axes)
+        given.append(reshape(arg, (BATCH, *(1,) * missing, *own.shape)) if has and missing else arg)
+    return external(node.payload, given)
+
+
 def _to_rows(x: Node) -> Node:
     turned = transpose(x, (1, 0, *range(2, x.ndim)))
     # rows that another loop wrote are turned already
@@ -373,6 +384,7 @@ def _lifted_results(body: Body, has: Sequence[bool]) -> list[bool]:
 
 _RULES: dict[str, Rule] = {
     "recurrence": _recurrence,
+    "external": _external,
     "contract": _contract,
     "slice": _slice,
     "pad": lambda n, a, _: pad(a[0], (whole(BATCH), *n.payload.items), (BATCH, *n.shape)),

@@ -400,8 +400,9 @@ def _slices(arg: Term, axis: int) -> Sequence[Term]:
 
 
 def write_named_function(node: Node, args: Sequence[Term]) -> Term:
-    """Write an operation by its name."""
-    return Term("function", tuple(args), node.op, node.shape)
+    """Write an operation by its name, a function of numbers by the name that its author gave it."""
+    name = node.payload.name if node.op == "external" else node.op
+    return Term("function", tuple(args), name, node.shape)
 
 
 #: How the notations of the table of primitives are written.

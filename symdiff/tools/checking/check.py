@@ -26,6 +26,7 @@ from ...frontend.outputs import leaves
 from ...frontend.provenance import join
 from ...graph import INT, REAL, Node, inputs_of, postorder
 from ...graph.reference.interpret import bind_sizes
+from ...graph.reference.opaque import with_failures_as_nan
 from ...graph.sizes import Shape, Size
 from ...ground.budget import budgeted, require
 from ...ground.guard import guarded
@@ -60,6 +61,7 @@ OTHER_SIZES = (4, 3, 5, 2)
 
 @guarded
 @budgeted
+@with_failures_as_nan
 def check(
     formula: Any,
     /,
