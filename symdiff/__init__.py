@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
+    from .integrations.read_jax import from_jax
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
@@ -184,6 +185,7 @@ _LATER = {
     "complex_array": ".complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
+    "from_jax": ".integrations.read_jax",
     "iterate": ".frontend.functions.recurrence",
     "laplace": ".frontend.functions.solutions",
     "linear_operator": ".tools.linear_operator",
@@ -278,6 +280,7 @@ __all__ = [
     "diagonal",
     "export",
     "fixed_point",
+    "from_jax",
     "function",
     "gradient",
     "hessian",
