@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
+    from .integrations.read_jax import from_jax
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
@@ -186,6 +187,7 @@ _LATER = {
     "complex_array": ".complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
+    "from_jax": ".integrations.read_jax",
     "iterate": ".frontend.functions.recurrence",
     "laplace": ".frontend.functions.solutions",
     "linear_operator": ".tools.linear_operator",
@@ -281,6 +283,7 @@ __all__ = [
     "export",
     "external",
     "fixed_point",
+    "from_jax",
     "function",
     "gradient",
     "hessian",

@@ -144,3 +144,10 @@ def test_random_formulas(formula: Formula) -> None:
     with np.errstate(all="ignore"):
         for got, want in zip(results(function(*args)), results(kernel(*args)), strict=True):
             near(got, want, 1e-9)
+
+
+def test_solutions_and_loops_that_end_early(way: Callable[[Any], Evaluate]) -> None:
+    a = sd.vector("a", 3)
+    solution = sd.root(lambda x: x**3 - a, "x", start=np.ones(3))
+    kernel = sd.compile([solution, sd.gradient(sd.sum(solution), a)], [a])
+    compare(kernel, way, [np.array([1.0, 2.0, 9.0])])

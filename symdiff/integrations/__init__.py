@@ -1,4 +1,4 @@
-"""Kernels in the form that other libraries take.
+"""Kernels in the form that other libraries take, and functions of theirs as formulas.
 
 Takes
     formulas and variables, or kernels
@@ -16,6 +16,7 @@ Files
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
     ipopt       an objective and constraints as Ipopt's problem, with sparse derivatives
     jax         kernels as functions under jit, vmap and grad
+    read_jax    functions of JAX as formulas
     dask        kernels on arrays in chunks, on a cluster
     torch       kernels as functions of tensors, with derivatives of any order
     numba       kernels as functions for compiled code

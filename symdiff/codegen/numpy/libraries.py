@@ -62,7 +62,7 @@ class ArrayLibrary(NamedTuple):
 
 _JAX = ArrayLibrary(
     "JAX",
-    "import jax.numpy as jnp\nfrom jax import lax\nfrom jax.scipy import special\n",
+    "import jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.scipy import special\n",
     "jnp",
     {
         "np.take": "jnp.take(_0, jnp.asarray(_1), axis=axis)",
@@ -216,6 +216,21 @@ _ERROR = '''
 class ShapeError(ValueError):
     """Arrays do not fit the formula."""
 '''
+_TURNS = '''
+def turns(count, turn, state):
+    """Run a loop over arrays that keep their shapes, of which some have one row for all samples before it."""
+    shapes = None
+    while shapes != [x.shape for x in state]:
+        shapes = [x.shape for x in state]
+        wider = [numpy.broadcast_shapes(x.shape, y.shape) for x, y in zip(state, jax.eval_shape(turn, 0, state))]
+        state = tuple(np.broadcast_to(x, shape) for x, shape in zip(state, wider))
+
+    def step(number, old):
+        new = turn(number, old)
+        return tuple(np.broadcast_to(x, one.shape) for x, one in zip(new, old))
+
+    return lax.fori_loop(0, count, step, state)
+'''
 #: Functions that make arrays.
 _CREATION = frozenset({"full", "zeros", "eye", "empty"})
 #: Functions along an axis, which may be the second argument.
@@ -316,6 +331,9 @@ def _own() -> Mapping[str, ast.FunctionDef]:
         for part in ast.parse(source).body:
             if isinstance(part, ast.FunctionDef) and (module is traced or part.name in _SHARED):
                 found[part.name] = part
+    (turns,) = ast.parse(_TURNS).body
+    assert isinstance(turns, ast.FunctionDef)
+    found["turns"] = turns
     return found
 
 
@@ -389,8 +407,18 @@ class _Translator(ast.NodeTransformer):
             _name_library(node)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         node.body = self._block(node.body)
+        self.generic_visit(node)
+        if self.library is not _JAX or not _is_variable(node.target):
+            return node
+        self.called.add("turns")
+        return _as_fori_loop(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """Leave away the early end of a loop whose steps change nothing any more, which a trace cannot see."""
+        if ast.unparse(node.test).startswith("np.array_equal("):
+            return None
         self.generic_visit(node)
         return node
 
@@ -398,6 +426,7 @@ class _Translator(ast.NodeTransformer):
         (target,) = node.targets
         if self.library.prefix == "jnp" and isinstance(target, ast.Subscript) and _is_variable(target.value):
             name = ast.unparse(target.value)
+            _name_positions(target)
             place = ast.Subscript(_expression(f"{name}.at"), target.slice, ast.Load())
             put = ast.Call(ast.Attribute(place, "set", ast.Load()), [node.value], [])
             node = ast.Assign([ast.Name(name, ast.Store())], put, lineno=node.lineno)
@@ -557,6 +586,55 @@ def _says(node: ast.AST | None, text: str) -> bool:
 def _is_variable(node: ast.expr) -> bool:
     """Tell whether an expression is a variable of the function."""
     return isinstance(node, ast.Name) and re.fullmatch("v[0-9]+", node.id) is not None
+
+
+def _name_positions(target: ast.Subscript) -> None:
+    """Put the positions in the place of a slice ``begin + step * size:...``, whose ends a trace does not know."""
+    places = target.slice.elts if isinstance(target.slice, ast.Tuple) else []
+    for k, part in enumerate(places):
+        first = part.lower if isinstance(part, ast.Slice) else None
+        product = first.right if isinstance(first, ast.BinOp) else None
+        if first and isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult) and _is_variable(product.left):
+            places[k] = _expression(f"{ast.unparse(first)} + numpy.arange({ast.unparse(product.right)})")
+
+
+def _as_fori_loop(node: ast.For) -> list[ast.stmt]:
+    """Return a loop as a function of what the steps carry on, for JAX to trace once."""
+    body = [part for part in node.body if not isinstance(part, ast.Delete)]
+    changed = set().union(*(_stored(part) for part in body))
+    assigned: set[str] = set()
+    carried: list[str] = []
+    for part in body:
+        carried += sorted((_read(part) & changed) - assigned)
+        assigned |= _stored(part)
+    last = body[-1]
+    if isinstance(last, ast.Assign):  # what the next step gets
+        carried += [one.id for one in ast.walk(last.targets[0]) if isinstance(one, ast.Name)]
+    state = f"({', '.join(dict.fromkeys(carried))},)"
+    number = ast.unparse(node.target)
+    assert isinstance(node.iter, ast.Call)
+    inner = node.iter.args[0]
+    backwards = ast.unparse(node.iter.func) == "reversed"
+    size = ast.unparse(inner.args[0]) if backwards and isinstance(inner, ast.Call) else ast.unparse(inner)
+    text = f"def turn({number}, state):\n    {state} = state\n"
+    text += f"    {number} = {size} - 1 - {number}\n" if backwards else ""
+    (made,) = ast.parse(text + f"    return {state}").body
+    assert isinstance(made, ast.FunctionDef)
+    made.body[-1:-1] = body
+    return [made, *ast.parse(f"{state} = turns({size}, turn, {state})").body]
+
+
+def _stored(part: ast.stmt) -> set[str]:
+    """Return the variables that a statement sets; what a function sets is its own."""
+    if isinstance(part, ast.FunctionDef):
+        return set()
+    return {one.id for one in ast.walk(part) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def _read(part: ast.stmt) -> set[str]:
+    """Return the variables that a statement reads, a function those from outside."""
+    own = set().union(*map(_stored, part.body)) if isinstance(part, ast.FunctionDef) else set()
+    return {one.id for one in ast.walk(part) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)} - own
 
 
 def _is_backwards(part: ast.expr) -> bool:

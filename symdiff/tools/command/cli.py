@@ -321,6 +321,18 @@ def doctor(*, as_data: bool) -> None:
         sys.exit(1)
 
 
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; any that is free by default.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; this machine alone.")
+@click.option("--name", "names", multiple=True, help="Another name that browsers call this machine by.")
+@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+def serve(*, port: int, host: str, names: tuple[str, ...], browser: bool) -> None:
+    """Serve a page to try formulas on: derivatives as they are typed, steps, checks, source to copy."""
+    from ..web.app import serve as serve_page
+
+    serve_page(host, port, browser=browser, names=names)
+
+
 @main.group("cache")
 def cache_commands() -> None:
     """Show or clear the folder that compiled kernels and plans are kept in."""

@@ -1,0 +1,170 @@
+"""The application behind the page: which requests it takes, and what it gives.
+
+It is for this machine. A request must name a host that the server is known by, so that no other site reaches it by a
+name of its own (DNS rebinding), and come from the page itself where the browser tells the origin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import webbrowser
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from ...errors import DataError, UnsupportedError
+from .workers import Busy, Workers
+
+__all__ = ["LOOPBACK", "application", "serve"]
+
+#: Names of this machine to itself.
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+#: Bytes of a request, and seconds until they must be there.
+LARGEST, PATIENCE = 64 * 1024, 2.0
+_FILES = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+}
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def application(hosts: Collection[str], workers: Workers | None = None) -> Any:
+    """Return the ASGI application.
+
+    Parameters
+    ----------
+    hosts : collection of str
+        What requests may name as their host, with the port: ``127.0.0.1:8000``.
+    workers : Workers, optional
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.requests import Request
+        from starlette.responses import JSONResponse, Response
+        from starlette.routing import Route
+    except ImportError as error:
+        raise UnsupportedError(
+            f"the page needs starlette and uvicorn ({error}); install them: pip install 'symdiff-compiler[web]'"
+        ) from None
+    pool = workers or Workers()
+    folder = Path(__file__).parent
+    texts = {path: (folder / name).read_bytes() for path, (name, _) in _FILES.items()}
+
+    def refused(status: int, why: str, **headers: str) -> Response:
+        return JSONResponse({"error": why}, status, headers)
+
+    def objection(request: Request) -> Response | None:
+        named = request.headers.getlist("host")
+        if len(named) != 1 or named[0].lower() not in hosts:
+            return refused(421, "this server is not known by that host")
+        origins = request.headers.getlist("origin")
+        if origins and origins != [f"http://{named[0].lower()}"]:
+            return refused(403, "a request from another origin")
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return refused(403, "a request from another site")
+        return None
+
+    async def file(request: Request) -> Response:
+        return objection(request) or Response(texts[request.url.path], media_type=_FILES[request.url.path][1])
+
+    async def body_of(request: Request) -> bytes:
+        found = b""
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                found += part
+                if len(found) > LARGEST:
+                    raise OverflowError
+        return found
+
+    async def ask(request: Request) -> Response:
+        against = objection(request)
+        if against is not None:
+            return against
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return refused(415, "expected application/json")
+        try:
+            asked = json.loads(await body_of(request))
+        except OverflowError:
+            return refused(413, f"a request of more than {LARGEST} bytes", connection="close")
+        except TimeoutError:
+            return refused(408, "the request did not come in time", connection="close")
+        except (ValueError, RecursionError):
+            return refused(400, "a request that is no JSON")
+        try:
+            found = await pool.ask(request.path_params["question"], asked)
+        except Busy:
+            return refused(503, "busy with other formulas; ask again in a moment", **{"retry-after": "1"})
+        return JSONResponse(found, 422 if "error" in found else 200)
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        await pool.start()
+        yield
+        await pool.close()
+
+    routes = [Route(path, file, methods=["GET"]) for path in _FILES]
+    app = Starlette(routes=[*routes, Route("/api/{question}", ask, methods=["POST"])], lifespan=lifespan)
+
+    async def with_headers(scope: Any, receive: Any, send: Any) -> None:
+        async def sent(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                more = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *more]}
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    return with_headers
+
+
+def serve(host: str = "127.0.0.1", port: int = 0, *, browser: bool = True, names: Collection[str] = ()) -> None:
+    """Serve the page until it is interrupted.
+
+    Parameters
+    ----------
+    host : str
+        The address that is listened at.
+    port : int
+        0 for any that is free.
+    browser : bool
+        Open the page in the browser.
+    names : collection of str
+        Other names that requests may call this machine by.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise UnsupportedError(
+            f"the page needs starlette and uvicorn ({error}); install them: pip install 'symdiff-compiler[web]'"
+        ) from None
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        raise DataError(f"{host}, port {port} cannot be listened at: {error.strerror or error}") from None
+    listening.listen(64)  # so that a browser that comes before the processes have begun waits
+    port = listening.getsockname()[1]
+    own = f"[{host}]" if ":" in host else host
+    hosts = {f"{name}:{port}".lower() for name in (*LOOPBACK, own, *names)}
+    address = f"http://{own if own != '0.0.0.0' else '127.0.0.1'}:{port}/"  # noqa: S104 - it is what was asked for
+    print(f"symdiff serves {address} (Ctrl-C ends it)", flush=True)
+    if browser:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        application(hosts), log_level="warning", server_header=False, limit_concurrency=256, timeout_keep_alive=5,
+        proxy_headers=False, ws="none", timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listening])
