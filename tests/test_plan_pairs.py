@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.graph import Node, contract, elementwise, input, postorder, scatter
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.plan import bind, bound, cache_blocks, memory
 from symdiff.plan.calls import plan_call
-from symdiff.plan.passes.signs import subtract_opposites
+from symdiff.plan.passes.negatives import subtract_opposites
 from symdiff.plan.steps import LoopStep, Move
 
 
@@ -69,6 +70,57 @@ def test_both_ends_of_pairs_are_one_array() -> None:
     # one loop over pairs makes the terms of the value and the forces, and no other computes distances again
     loops = [step for step in plan.steps if isinstance(step, LoopStep) and step.loops == (780,)]
     assert sorted(len(step.results) for step in loops) == [1, 2]
+
+
+def triples(r: Any, i: Any, j: Any, k: Any, np: Any = np) -> Any:
+    """Return an energy of triples of points."""
+    a, b = r[i] - r[j], r[k] - r[j]
+    return np.sum(np.exp(-np.sum(a * b, axis=1) ** 2) + np.sum(a * a, axis=1))
+
+
+@pytest.mark.parametrize("item", [8, 4])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    form=st.sampled_from(("list", "all", "cut", "triples")),
+    n=st.integers(36, 60),
+    part=st.sampled_from((1, 7, 64, 1000)),
+)
+def test_parts_of_an_axis_give_what_the_whole_gives(
+    monkeypatch: pytest.MonkeyPatch, item: int, form: str, n: int, part: int
+) -> None:
+    r = sd.matrix("r", n, 3)
+    i, j = np.triu_indices(n, 1)
+    if form == "triples":
+        energy = triples(r, *np.random.default_rng(n).integers(0, n, (3, 3 * n)))
+    else:
+        energy = pairs(n, form, r, i, j)
+    gradient = sd.gradient(energy, r)
+    dtype = np.float64 if item == 8 else np.float32
+    point = np.random.default_rng(n).normal(size=(n, 3)).astype(dtype)
+    whole = sd.compile([energy, gradient], [r], backend="native")
+    right = whole(point)
+    parts: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        arrays, steps = cache_blocks.in_blocks(*args)
+        parts.extend(step.span for step in steps if isinstance(step, bound.BlockStep))
+        return arrays, steps
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bind, "in_blocks", counted)
+        patch.setattr(cache_blocks, "LARGE", 0)
+        patch.setattr(memory, "FEWEST", part)
+        patch.setattr(memory, "CACHE", 0)
+        found = []
+        for backend in ("native", "interpreter"):
+            kernel = sd.compile([energy, gradient], [r], backend=backend)
+            found.append(kernel(point))
+    assert len(parts) == 2
+    assert min(parts) > 1
+    near = {"rtol": 1e-12, "atol": 1e-12} if item == 8 else {"rtol": 1e-4, "atol": 1e-4}
+    for a, b, c in zip(right, *found, strict=True):
+        np.testing.assert_allclose(b, a, **near)
+        assert np.array_equal(b, c)
 
 
 @st.composite
