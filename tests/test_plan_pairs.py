@@ -226,3 +226,46 @@ def test_a_long_formula_of_short_axes_is_a_plan(backend: Any) -> None:
     np.testing.assert_allclose(kernel(image[0], weights), right[0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(kernel(image, weights), right, rtol=1e-12, atol=1e-12)
     assert not kernel.stats["numpy_steps"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 20), st.integers(1, 40), st.integers(1, 40), st.integers(0, 70), st.sampled_from((8, 4)))
+def test_rows_at_positions_of_a_call(users: int, items: int, width: int, count: int, item: int) -> None:
+    dtype = np.float64 if item == 8 else np.float32
+    u, v, y = sd.matrix("u", "m", width), sd.matrix("v", "k", width), sd.vector("y", "n")
+    i, j = sd.indices("i", "n"), sd.indices("j", "n")
+    loss = np.sum((np.sum(u[i] * v[j], axis=1) - y) ** 2)
+    outputs = [loss, *sd.gradient(loss, [u, v])]
+    rng = np.random.default_rng(users + 100 * items + 1000 * count)
+    at = [rng.normal(size=shape).astype(dtype) for shape in ((users, width), (items, width), (count,))]
+    rows, columns = rng.integers(0, users, count), rng.integers(0, items, count)
+    found = sd.compile(outputs, [u, v, y, i, j], backend="native")(*at, rows, columns)
+    same = sd.compile(outputs, [u, v, y, i, j], backend="interpreter")(*at, rows, columns)
+    a, b, c = (one.astype(np.float64) for one in at)
+    rest = np.sum(a[rows] * b[columns], axis=1) - c
+    of_users, of_items = np.zeros_like(a), np.zeros_like(b)
+    np.add.at(of_users, rows, 2 * rest[:, None] * b[columns])
+    np.add.at(of_items, columns, 2 * rest[:, None] * a[rows])
+    near = 1e-11 if item == 8 else 3e-3
+    for own, other, right in zip(found, same, (np.sum(rest**2), of_users, of_items), strict=True):
+        np.testing.assert_allclose(own, right, rtol=near, atol=near)
+        assert np.array_equal(own, other)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(-1, 1), st.integers(-100, 100), st.integers(1, 4))
+def test_slopes_of_powers_of_lengths_of_rows(n: int, d: int, axis: int, scale: int, k: int) -> None:
+    x = sd.matrix("x", n, d)
+    at = np.random.default_rng(n * d).normal(size=(n, d)) * 10.0 ** (scale / k)
+    gradient = sd.gradient(np.sum(1 / np.linalg.norm(x, axis=axis) ** k), x)
+    wide = at.astype(np.longdouble)
+    length = np.sqrt(np.sum(wide * wide, axis=axis, keepdims=True))
+    right = -k * wide / length ** (k + 2)
+    np.testing.assert_allclose(sd.compile(gradient, [x])(at), right.astype(float), rtol=1e-13)
+
+
+def test_the_slope_of_a_potential_has_no_directions() -> None:
+    x = sd.matrix("x", 5, 3)
+    assert str(sd.gradient(np.sum(1 / np.linalg.norm(x, axis=1)), x)) == "-x / norm(x, axis=1)[:, None] ** 3"
+    at_zero = sd.compile(sd.gradient(np.sum(1 / np.linalg.norm(x, axis=1)), x), [x])(np.zeros((5, 3)))
+    assert np.isnan(at_zero).all()
