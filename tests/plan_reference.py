@@ -61,10 +61,11 @@ class Reference:
             for output in outputs:
                 output[...] = 0.0
             return
+        lengths = [step.length for step in self.steps if isinstance(step, bound.BlockStep)]
         factors = {step.factor for step in self.steps if isinstance(step, bound.FactorStep)}
         self.values = []
         for k, array in enumerate(self.arrays):
-            shape = (count, *array.shape[1:]) if array.tiled else array.shape
+            shape = (lengths[0] if lengths else count, *array.shape[1:]) if array.tiled else array.shape
             if array.kind == bound.INPUT:
                 self.values.append(inputs[array.number])
             elif array.kind == bound.OUTPUT:
@@ -84,7 +85,8 @@ class Reference:
 
     def lengths(self, step: Any) -> tuple[int, ...]:
         """Return the lengths of a step's loops."""
-        return (self.count, *step.lengths[1:]) if step.tiled else tuple(step.lengths)
+        # in a block, the first loop has the length of the whole axis
+        return (self.count, *step.lengths[1:]) if step.tiled and step.phase == bound.TILE else tuple(step.lengths)
 
     def place(self, view: bound.View, index: Sequence[int]) -> tuple[Any, ...]:
         """Return what a view is at a place in the loops, as an index of the array."""
@@ -138,6 +140,9 @@ class Reference:
                 place = self.place(view, (*index, *[0] * (len(lengths) - len(index))))
                 total = np.sum([sample[k] for sample in samples], axis=0)
                 target[place] = total.reshape(np.shape(target[place]))
+
+    def BlockStep(self, step: bound.BlockStep) -> None:
+        """Run nothing: the steps behind it go over the whole axis here."""
 
     def ProductStep(self, step: bound.ProductStep) -> None:
         lengths = self.lengths(step)

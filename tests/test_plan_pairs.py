@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.graph import Node, contract, elementwise, input, postorder, scatter
 from symdiff.graph.reference.interpret import evaluate
+from symdiff.plan import bind, bound, cache_blocks, memory
 from symdiff.plan.calls import plan_call
-from symdiff.plan.passes.signs import subtract_opposites
+from symdiff.plan.passes.negatives import subtract_opposites
 from symdiff.plan.steps import LoopStep, Move
 
 
@@ -69,6 +70,57 @@ def test_both_ends_of_pairs_are_one_array() -> None:
     # one loop over pairs makes the terms of the value and the forces, and no other computes distances again
     loops = [step for step in plan.steps if isinstance(step, LoopStep) and step.loops == (780,)]
     assert sorted(len(step.results) for step in loops) == [1, 2]
+
+
+def triples(r: Any, i: Any, j: Any, k: Any, np: Any = np) -> Any:
+    """Return an energy of triples of points."""
+    a, b = r[i] - r[j], r[k] - r[j]
+    return np.sum(np.exp(-np.sum(a * b, axis=1) ** 2) + np.sum(a * a, axis=1))
+
+
+@pytest.mark.parametrize("item", [8, 4])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    form=st.sampled_from(("list", "all", "cut", "triples")),
+    n=st.integers(36, 60),
+    part=st.sampled_from((1, 7, 64, 1000)),
+)
+def test_parts_of_an_axis_give_what_the_whole_gives(
+    monkeypatch: pytest.MonkeyPatch, item: int, form: str, n: int, part: int
+) -> None:
+    r = sd.matrix("r", n, 3)
+    i, j = np.triu_indices(n, 1)
+    if form == "triples":
+        energy = triples(r, *np.random.default_rng(n).integers(0, n, (3, 3 * n)))
+    else:
+        energy = pairs(n, form, r, i, j)
+    gradient = sd.gradient(energy, r)
+    dtype = np.float64 if item == 8 else np.float32
+    point = np.random.default_rng(n).normal(size=(n, 3)).astype(dtype)
+    whole = sd.compile([energy, gradient], [r], backend="native")
+    right = whole(point)
+    parts: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        arrays, steps = cache_blocks.in_blocks(*args)
+        parts.extend(step.span for step in steps if isinstance(step, bound.BlockStep))
+        return arrays, steps
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bind, "in_blocks", counted)
+        patch.setattr(cache_blocks, "LARGE", 0)
+        patch.setattr(memory, "FEWEST", part)
+        patch.setattr(memory, "CACHE", 0)
+        found = []
+        for backend in ("native", "interpreter"):
+            kernel = sd.compile([energy, gradient], [r], backend=backend)
+            found.append(kernel(point))
+    assert len(parts) == 2
+    assert min(parts) > 1
+    near = {"rtol": 1e-12, "atol": 1e-12} if item == 8 else {"rtol": 1e-4, "atol": 1e-4}
+    for a, b, c in zip(right, *found, strict=True):
+        np.testing.assert_allclose(b, a, **near)
+        assert np.array_equal(b, c)
 
 
 @st.composite
@@ -174,3 +226,46 @@ def test_a_long_formula_of_short_axes_is_a_plan(backend: Any) -> None:
     np.testing.assert_allclose(kernel(image[0], weights), right[0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(kernel(image, weights), right, rtol=1e-12, atol=1e-12)
     assert not kernel.stats["numpy_steps"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 20), st.integers(1, 40), st.integers(1, 40), st.integers(0, 70), st.sampled_from((8, 4)))
+def test_rows_at_positions_of_a_call(users: int, items: int, width: int, count: int, item: int) -> None:
+    dtype = np.float64 if item == 8 else np.float32
+    u, v, y = sd.matrix("u", "m", width), sd.matrix("v", "k", width), sd.vector("y", "n")
+    i, j = sd.indices("i", "n"), sd.indices("j", "n")
+    loss = np.sum((np.sum(u[i] * v[j], axis=1) - y) ** 2)
+    outputs = [loss, *sd.gradient(loss, [u, v])]
+    rng = np.random.default_rng(users + 100 * items + 1000 * count)
+    at = [rng.normal(size=shape).astype(dtype) for shape in ((users, width), (items, width), (count,))]
+    rows, columns = rng.integers(0, users, count), rng.integers(0, items, count)
+    found = sd.compile(outputs, [u, v, y, i, j], backend="native")(*at, rows, columns)
+    same = sd.compile(outputs, [u, v, y, i, j], backend="interpreter")(*at, rows, columns)
+    a, b, c = (one.astype(np.float64) for one in at)
+    rest = np.sum(a[rows] * b[columns], axis=1) - c
+    of_users, of_items = np.zeros_like(a), np.zeros_like(b)
+    np.add.at(of_users, rows, 2 * rest[:, None] * b[columns])
+    np.add.at(of_items, columns, 2 * rest[:, None] * a[rows])
+    near = 1e-11 if item == 8 else 3e-3
+    for own, other, right in zip(found, same, (np.sum(rest**2), of_users, of_items), strict=True):
+        np.testing.assert_allclose(own, right, rtol=near, atol=near)
+        assert np.array_equal(own, other)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(-1, 1), st.integers(-100, 100), st.integers(1, 4))
+def test_slopes_of_powers_of_lengths_of_rows(n: int, d: int, axis: int, scale: int, k: int) -> None:
+    x = sd.matrix("x", n, d)
+    at = np.random.default_rng(n * d).normal(size=(n, d)) * 10.0 ** (scale / k)
+    gradient = sd.gradient(np.sum(1 / np.linalg.norm(x, axis=axis) ** k), x)
+    wide = at.astype(np.longdouble)
+    length = np.sqrt(np.sum(wide * wide, axis=axis, keepdims=True))
+    right = -k * wide / length ** (k + 2)
+    np.testing.assert_allclose(sd.compile(gradient, [x])(at), right.astype(float), rtol=1e-13)
+
+
+def test_the_slope_of_a_potential_has_no_directions() -> None:
+    x = sd.matrix("x", 5, 3)
+    assert str(sd.gradient(np.sum(1 / np.linalg.norm(x, axis=1)), x)) == "-x / norm(x, axis=1)[:, None] ** 3"
+    at_zero = sd.compile(sd.gradient(np.sum(1 / np.linalg.norm(x, axis=1)), x), [x])(np.zeros((5, 3)))
+    assert np.isnan(at_zero).all()

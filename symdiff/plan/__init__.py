@@ -11,19 +11,20 @@ Invariants
     * A bound plan holds numbers and messages alone: nothing of a graph, and nothing of a caller's arrays.
     * A tile of samples is gone through once: no step of a tile reads what all tiles give.
 Files
-    loops    elements of loops over long arrays
-    passes   the graph of a call, before it is cut into steps
-    steps    the kinds of steps
-    cost     what a step takes
-    dump     plans as text
-    plan     steps in an order in which they can run
-    wiring   which arrays of a loop stay in registers
-    whole    operations that are steps of their own
-    planner  from a graph to a plan
-    calls    from the formula of one sample to a plan
-    bound    bound plans, as the executor takes them
-    memory   places of arrays, and tiles
-    bind     numbers for letters
+    loops         elements of loops over long arrays
+    passes        the graph of a call, before it is cut into steps
+    steps         the kinds of steps
+    cost          what a step takes
+    dump          plans as text
+    plan          steps in an order in which they can run
+    wiring        which arrays of a loop stay in registers
+    whole         operations that are steps of their own
+    planner       from a graph to a plan
+    calls         from the formula of one sample to a plan
+    bound         bound plans, as the executor takes them
+    memory        places of arrays, and tiles
+    cache_blocks  steps that run for parts of a long axis
+    bind          numbers for letters
 Add
     a kind of step: a tuple in ``steps``, where ``planner`` chooses it, its numbers in ``bind`` and ``bound``, and a
     row of the table of steps in ``_kernels/plan``

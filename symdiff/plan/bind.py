@@ -16,6 +16,7 @@ from ..graph import Node
 from ..graph.reference import numeric
 from ..graph.sizes import Dim, value
 from . import bound
+from .cache_blocks import in_blocks
 from .loops.access import BATCH, Access, LoopInput
 from .memory import BoundPlan, lay_out
 from .plan import Plan
@@ -122,7 +123,8 @@ class _Binder:
             self.phases[node] = bound.BEFORE
         targets = [self._array(bound.OUTPUT, number, node) for number, node in enumerate(plan.outputs)]
         self._bind_steps(plan, targets)
-        return lay_out(self.arrays, self.steps, self.item, self.wide)
+        arrays, steps = in_blocks(self.arrays, self.steps)
+        return lay_out(arrays, steps, self.item, self.wide)
 
     def _bind_steps(self, plan: Plan | Repeated, targets: Sequence[int]) -> None:
         """Bind the steps of a plan whose inputs are there; ``targets`` are the arrays of its outputs."""

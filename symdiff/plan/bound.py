@@ -27,6 +27,7 @@ __all__ = [
     "TILE",
     "USES",
     "WINDOW",
+    "BlockStep",
     "BoundStep",
     "CallStep",
     "CopyStep",
@@ -408,6 +409,29 @@ class CallStep(NamedTuple):
         return record_text(self)
 
 
+class BlockStep(NamedTuple):
+    """The steps behind it, run for one part of a long axis after the other: what is between them stays in the cache.
+
+    They are tiled, and outside the tiles of a batch: their first loop is the axis. Arrays between them are tiled, too;
+    in all others the first loop goes on from part to part. Sums over the axis accumulate.
+
+    Parameters
+    ----------
+    phase : {BEFORE, AFTER}
+    tiled : bool
+        False.
+    span : int
+        How many steps.
+    length : int
+        Of the axis.
+    """
+
+    phase: int
+    tiled: bool
+    span: int
+    length: int
+
+
 class RepeatStep(NamedTuple):
     """A loop over the steps behind it.
 
@@ -447,6 +471,6 @@ class RepeatStep(NamedTuple):
 
 
 BoundStep: TypeAlias = (
-    RepeatStep | ProgramStep | ProductStep | ReduceStep | ScanStep | GatherStep
+    BlockStep | RepeatStep | ProgramStep | ProductStep | ReduceStep | ScanStep | GatherStep
     | CopyStep | FillStep | FactorStep | FactorUse | RoutineStep | CallStep
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from . import bound
 
-__all__ = ["BoundPlan", "lay_out"]
+__all__ = ["BoundPlan", "arrays_of", "lay_out"]
 
 #: Bytes of the arrays of one tile of samples, and the least and the most samples of one.
 CACHE, FEWEST, MOST = 1 << 19, 64, 1 << 14
@@ -97,7 +97,7 @@ def _lives(arrays: Sequence[bound.PlanArray], steps: Sequence[bound.BoundStep]) 
     """Return the first and the last step that has each array."""
     lives: dict[int, tuple[int, int]] = {}
     for at, step in enumerate(steps):
-        for number in _arrays_of(step):
+        for number in arrays_of(step):
             first, _ = lives.get(number, (at, at))
             # positions are never where numbers may be: the executor relies on them
             lives[number] = (0, len(steps)) if arrays[number].integer else (first, at)
@@ -122,7 +122,8 @@ def _aligned(length: int) -> int:
     return (length + LINE - 1) // LINE * LINE
 
 
-def _arrays_of(step: bound.BoundStep) -> list[int]:
+def arrays_of(step: bound.BoundStep) -> list[int]:
+    """Return the arrays that a step reads or writes."""
     if isinstance(step, bound.ProgramStep):
         return [view.array for view in (*step.inputs, *step.outputs)]
     if isinstance(step, bound.ProductStep):
@@ -135,7 +136,7 @@ def _arrays_of(step: bound.BoundStep) -> list[int]:
         return [array for array in (step.a, step.b, step.c) if array >= 0]
     if isinstance(step, bound.CallStep):
         return [*step.inputs, step.output]
-    if isinstance(step, bound.RepeatStep):
+    if isinstance(step, bound.RepeatStep | bound.BlockStep):
         return []  # what it moves and keeps lives as long as all of it; arrays outside tiles share no memory
     if isinstance(step, bound.FillStep):
         return [step.output.array]

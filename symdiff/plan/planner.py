@@ -47,8 +47,8 @@ from .loops.placed import PlacedTerm, placed_terms
 from .loops.ranges import Range, cut
 from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
+from .passes.negatives import subtract_opposites
 from .passes.products import is_product, split_products
-from .passes.signs import subtract_opposites
 from .passes.stencils import moved_arrays
 from .passes.summands import are_shared, sum_arrays
 from .plan import Plan, check_phases, find_checks

@@ -13,7 +13,7 @@ cdef extern from "plan/plan.h":
     enum: SD_INPUT, SD_OUTPUT, SD_ARENA, SD_CONSTANT, SD_LENGTH, SD_WINDOW
     enum: SD_BEFORE, SD_TILE, SD_AFTER, SD_PHASES
     enum: SD_PROGRAM, SD_PRODUCT, SD_REDUCE, SD_SCAN, SD_GATHER, SD_COPY, SD_FILL, SD_FACTOR, SD_USE, SD_PYTHON
-    enum: SD_TAKE, SD_PUT, SD_ARRANGE, SD_SORT, SD_RESHAPE, SD_TRIANGLE, SD_SPECTRUM, SD_ADJUGATE, SD_REPEAT
+    enum: SD_TAKE, SD_PUT, SD_ARRANGE, SD_SORT, SD_RESHAPE, SD_TRIANGLE, SD_SPECTRUM, SD_ADJUGATE, SD_REPEAT, SD_IN_PARTS
     enum: SD_ADD, SD_MULTIPLY, SD_MAX, SD_MIN
     enum: SD_DET, SD_INVERSE, SD_INVERSE_TRANSPOSED, SD_SOLVE, SD_SOLVE_TRANSPOSED, SD_CHOLESKY
     ctypedef struct sd_array:
@@ -31,6 +31,7 @@ cdef extern from "plan/plan.h":
         long strides[8]
         long *offsets
         const long *list
+        int goes_on, lists_on
         sd_axis axes[16]
     ctypedef struct sd_start:
         long array, offset, size, row
@@ -95,6 +96,7 @@ cdef class BoundPlan:
     cdef list functions  # of each step that is one in Python, else None
     cdef int outputs
     cdef sd_array **ports  # of each input and output, or NULL where no step needs it
+    cdef long left, length  # of a block: steps that are still to come, and its axis
     cdef bint blas  # whether a step needs BLAS or LAPACK
 
     cdef int refuse(self, const char *what) except -1
@@ -115,5 +117,6 @@ cdef class BoundPlan:
     cdef object add_use(self, sd_step *s, step, list lead, n, each)
     cdef object add_routine(self, sd_step *s, step)
     cdef object add_call(self, sd_step *s, step)
+    cdef object add_block(self, sd_step *s, step)
     cdef object add_repeat(self, sd_step *s, step)
     cdef int add_wiring(self, sd_step *loop, units) except -1

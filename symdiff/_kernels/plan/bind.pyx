@@ -62,6 +62,7 @@ cdef class BoundPlan:
             for k, (number, step) in enumerate(here):
                 self.plan.steps[phase][k].number = number
                 self.add_step(&self.plan.steps[phase][k], step, units)
+            demand(not self.left, "a block that ends behind its phase")
             self.refuse(sd_bad_bodies(&self.plan, phase))
             for k in range(len(here)):
                 if self.plan.steps[phase][k].kind == SD_REPEAT and self.plan.steps[phase][k].tight:
@@ -129,6 +130,7 @@ cdef class BoundPlan:
         cdef sd_array *a
         cdef sd_axis *axis
         cdef int x
+        cdef bint block = step.tiled and step.phase != SD_TILE
         listed_axes = [x for x, _ in view.listed]
         demand(len(listed_axes) <= own and not (written and listed_axes), "a list where none can be")
         demand(0 <= view.array < self.plan.array_count, "a view of no array")
@@ -136,6 +138,7 @@ cdef class BoundPlan:
         demand(len(view.axes) == a.rank and not a.integer, f"a view of {len(view.axes)} axes of an array of {a.rank}")
         demand(not written or sd_may_write(&self.plan, a), "a step that writes what is given")
         demand(not a.tiled or step.tiled, "the batch in a step that is not tiled")
+        demand(not block or not a.tiled or a.kind == SD_ARENA, "the batch in a block")
         v.array, v.rank, v.size, v.known = view.array, a.rank, 1, a.kind > SD_OUTPUT
         for x in range(a.rank):
             axis = &v.axes[x]
@@ -144,7 +147,9 @@ cdef class BoundPlan:
             if a.tiled and x == 0:
                 demand((loop, start, pace, length) == (0, 0, 1, -1), "another view of the batch than all of it")
                 continue
-            demand(-1 <= loop < step.loops and not (step.tiled and loop == 0), f"an axis of loop {loop}")
+            demand(-1 <= loop < step.loops and not (step.tiled and loop == 0 and not block), f"an axis of loop {loop}")
+            if block and loop == 0 != listed:
+                v.goes_on, v.lists_on = v.goes_on or x not in listed_axes, v.lists_on or x in listed_axes
             demand(loop >= 0 or length < 0 or own, "an element's own axis in a step that has none")
             demand(length < 0 or loop < 0, "an axis of a loop and of the element")
             steps = step.lengths[<int>loop] if loop >= 0 else length if length >= 0 else 1
@@ -186,7 +191,13 @@ cdef class BoundPlan:
         cdef int k
         cdef object name = type(step).__name__
         s.phase, s.tiled, s.listed, s.shared = step.phase, step.tiled, -1, not step.tiled
-        demand(not s.tiled or s.phase == SD_TILE, "a tiled step outside the tiles")
+        demand(not s.tiled or s.phase == SD_TILE or self.left, "a tiled step outside the tiles")
+        if self.left:
+            demand(s.tiled and s.phase != SD_TILE and name in ("ProgramStep", "ReduceStep", "GatherStep"),
+                   f"a step {name} in a block")
+            demand(tuple(step.lengths[:1]) == (self.length,), f"a step in a block of {self.length}")
+            s.shared = True
+            self.left -= 1
         lengths = getattr(step, "lengths", ())
         demand(len(lengths) <= LOOPS and all([0 <= n <= MOST_BYTES for n in lengths]), f"loops of {lengths}")
         demand(not s.tiled or lengths or name in WHOLE, "a tiled step without a loop")
@@ -207,10 +218,14 @@ cdef class BoundPlan:
             cost = self.add_call(s, step)
         elif name == "RepeatStep":
             cost = self.add_repeat(s, step)
+        elif name == "BlockStep":
+            cost = self.add_block(s, step)
         else:
             cost = self.add_move(s, step, name)
-        self.plan.row_cost = min(self.plan.row_cost + cost * s.tiled, MOST_SAMPLES)
-        self.plan.fixed_cost = min(self.plan.fixed_cost + cost * (not s.tiled), MOST_SAMPLES)
+        if s.tiled and s.phase == SD_TILE:
+            self.plan.row_cost = min(self.plan.row_cost + cost, MOST_SAMPLES)
+        else:
+            self.plan.fixed_cost = min(self.plan.fixed_cost + cost * (self.length if s.tiled else 1), MOST_SAMPLES)
         return 0
 
     cdef int add_views(self, sd_step *s, inputs, outputs, bint own) except -1:
@@ -314,7 +329,7 @@ cdef class BoundPlan:
         """Add a step that moves elements, or combines them."""
         loops, accumulate = list(range(s.loops)), False
         if name == "GatherStep":
-            demand(s.tiled <= step.axis_loop < s.loops, f"positions along loop {step.axis_loop}")
+            demand((s.phase == SD_TILE and s.tiled) <= step.axis_loop < s.loops, f"positions along loop {step.axis_loop}")
             s.kind, s.scatter, s.listed = SD_GATHER, step.scatter, step.axis_loop
         elif name == "ScanStep":
             demand(step.op in SCANS and s.loops > s.tiled, f"a scan {step.op!r}")
@@ -441,6 +456,12 @@ cdef class BoundPlan:
         demand(array.kind in (SD_OUTPUT, SD_ARENA) and array.tiled == s.tiled, "a call whose result cannot be written")
         self.functions[s.number] = (step.function, tuple(step.inputs), step.output)
         return 100_000
+
+    cdef object add_block(self, sd_step *s, step):
+        s.kind, s.span, s.turns = SD_IN_PARTS, step.span, step.length
+        demand(s.phase != SD_TILE and step.span >= 0 and 0 <= step.length <= MOST_SAMPLES, "a block in a tile")
+        self.left, self.length = step.span, step.length
+        return 0
 
     cdef object add_repeat(self, sd_step *s, step):
         cdef int k

@@ -37,6 +37,7 @@ enum {
   SD_ADJUGATE,
   SD_PYTHON,
   SD_REPEAT,
+  SD_IN_PARTS,
   SD_KINDS
 };
 /* How a step in the body of a loop runs without a layout: a program for one sample or over neighbours, a copy, a
@@ -88,6 +89,7 @@ typedef struct {
   long offset, strides[SD_AXES], pace;
   long *offsets;           /* bytes to each of its own elements, where one pace does not tell them, or null */
   const long *list;        /* positions along one axis and runs of them, as sd_port has them, or null */
+  int goes_on, lists_on;   /* in a block: whether the array, and the list, are the whole axis's, not those of a part */
   sd_axis axes[SD_RANK];
 } sd_view;
 
@@ -132,7 +134,7 @@ typedef struct {
   char *constant;        /* of programs: whether all samples share an input */
   sd_start *starts;      /* of programs: the start of each view, */
   long *along;           /* and its stride from neighbour to neighbour; 0 where they share one element */
-  long turns;
+  long turns; /* of a block: the length of its axis */
   const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array); of a loop of samples then an array of
                         results for each swap, and those that turns read */
   int held;          /* how many these are */
@@ -279,7 +281,7 @@ static inline void sd_see(const sd_state *s, const sd_view *v, sd_seen *seen) {
     memcpy(seen->strides, v->strides, sizeof seen->strides);
   else
     sd_resolve(v, s->job->strides[v->array], &offset, seen->strides);
-  seen->data = s->data[v->array] + offset;
+  seen->data = s->data[v->array] + offset + (v->goes_on ? s->first * seen->strides[0] : 0);
   seen->item = s->job->plan->arrays[v->array].item;
 }
 

@@ -131,6 +131,24 @@ static int sd_run_repeat(sd_state *s, const sd_step *step, sd_failure *failure) 
   return 1;
 }
 
+/* Run a block: its steps for one part of an axis after the other. */
+static int sd_run_block(sd_state *s, const sd_step *block, sd_failure *failure) {
+  long tile = s->job->plan->tile, which = 0, sample = -1;
+  const sd_step *own = block;
+  for (s->first = 0; s->first < block->turns && sample == -1; s->first += tile) {
+    s->rows = block->turns - s->first < tile ? block->turns - s->first : tile;
+    s->fresh = s->first == 0;
+    if (s->first && sd_is_raised(s->job)) sample = SD_RAISED;
+    for (int i = 1; i <= block->span && sample == -1; i++) {
+      own = block + i;
+      sample = sd_step_runs[own->kind](s, own, &which);
+    }
+  }
+  s->first = 0, s->rows = 1, s->fresh = 1;
+  if (sample != -1) *failure = (sd_failure){sample, own->number, 1, which};
+  return sample == -1;
+}
+
 /* Run the steps of a phase. After a failure those samples are run again that are before it, since a later step may
    fail for one of them: what is told is the first failure of the lowest sample. */
 static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
@@ -147,6 +165,11 @@ static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
       if (failure->sample <= s->first || !step->tiled) return;
       s->rows = failure->sample - s->first;
       i = -1;
+      continue;
+    }
+    if (step->kind == SD_IN_PARTS) {
+      if (!sd_run_block(s, step, failure)) return;
+      i += step->span;
       continue;
     }
     sample = phase != SD_TILE && i && sd_is_raised(s->job) ? SD_RAISED : sd_step_runs[step->kind](s, step, &which);

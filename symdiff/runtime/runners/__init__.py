@@ -139,9 +139,10 @@ def plans_of(
         return None
     enough = alone_cost(lowered)
     alone = 0.0 if request.reduce or request.columns or options.reproducible or enough < LEAST_ALONE else enough
-    if not (request.reduce or len(request.inputs) > 1 or alone):
+    shares = request.reduce or len(request.inputs) > 1
+    if not (shares or alone):
         return None
-    return SharingPlans(
+    made = SharingPlans(
         lowered,
         request.inputs,
         request.nodes,
@@ -155,6 +156,7 @@ def plans_of(
         record=record,
         alone=alone,
     )
+    return made if shares or made.serves_alone else None
 
 
 def _numpy(request: Request, *_: Any) -> Runner:

@@ -314,12 +314,17 @@ def _vector_over_root(node: Node) -> Node | None:
 
 @rule("multiply", "s / norm(x) * unit(x)", "s / norm(x) / norm(x) * x", inside="unit")
 def _unit_over_norm(node: Node) -> Node | None:
-    """Multiply by a vector over its norm twice; at 0 both are nan."""
+    """Multiply by vectors over their norm twice; at 0 both are nan."""
     for scalar, direction in (node.args, node.args[::-1]):
-        if direction.op != "unit" or scalar.shape or len(direction.payload.axes) != direction.ndim:
+        if direction.op != "unit":
             continue
         (x,) = direction.args
+        axes = {axis % x.ndim for axis in axes_of(direction, x)}
+        kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+        if scalar.shape not in ((), kept) or (not scalar.shape and len(axes) < x.ndim):
+            continue
         length = reduce("norm", x, axes_of(direction, x))
+        length = reshape(length, kept) if scalar.shape else length
         inside = scalar
         for _ in range(4):
             if inside.is_division and inside.args[1] is length:

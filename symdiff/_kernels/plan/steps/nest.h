@@ -253,6 +253,7 @@ SD_ADD_ROWS(sd_add_rows_f, float, sd_four)
 
 static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
   long room[SD_AXES], others[SD_AXES], count, listed_in, listed_out;
+  const long *indices = step->indices + (step->tiled && step->listed == 0 ? 2 * s->first : 0); /* of a part of an axis */
   const long *lengths = sd_lengths(s, step, room), *strides[2];
   sd_seen from, to;
   sd_nest nest;
@@ -273,17 +274,19 @@ static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
     long shape[SD_RANK];
     memcpy(shape, array->shape, sizeof shape);
     if (array->tiled) shape[0] = s->rows;
-    sd_zero_array(s->data[v->array], array->rank, shape, s->job->strides[v->array], to.item);
+    if (s->fresh || step->listed > 0 || !step->tiled)
+      sd_zero_array(s->data[v->array], array->rank, shape, s->job->strides[v->array], to.item);
     if (!sd_make_nest(&nest, step->loops, others, 2, strides)) return -1;
     last = nest.loops - 1;
     neighbours = nest.lengths[last] == 1 || (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item);
     do
       for (long k = 0, n; k < count; k += n) {
-        long run = step->indices[2 * k + 1];
+        long run = indices[2 * k + 1];
         n = run < 0 ? -run : run;
+        if (n > count - k) n = count - k;
         for (long i = 0; i < (neighbours ? 1 : nest.lengths[last]); i++)
           (to.item == 8 ? sd_add_rows_d : sd_add_rows_f)(
-              at[0] + i * nest.strides[0][last] + step->indices[2 * k] * listed_out, run < 0 ? 0 : listed_out,
+              at[0] + i * nest.strides[0][last] + indices[2 * k] * listed_out, run < 0 ? 0 : listed_out,
               at[1] + i * nest.strides[1][last] + k * listed_in, listed_in, n, neighbours ? nest.lengths[last] : 1);
       }
     while (sd_next(&nest, at));
@@ -293,13 +296,13 @@ static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
   last = nest.loops - 1;
   if (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item) {
     for (long k = 0; k < count; k++) /* rows at a time */
-      sd_copy_nest(&nest, to.data + k * listed_out, to.item, from.data + step->indices[2 * k] * listed_in, from.item);
+      sd_copy_nest(&nest, to.data + k * listed_out, to.item, from.data + indices[2 * k] * listed_in, from.item);
   } else {
     do
       for (long i = 0; i < nest.lengths[last]; i++)
         for (long k = 0; k < count; k++)
           sd_set_number(at[0] + i * nest.strides[0][last] + k * listed_out, to.item,
-                        sd_get(at[1] + i * nest.strides[1][last] + step->indices[2 * k] * listed_in, from.item));
+                        sd_get(at[1] + i * nest.strides[1][last] + indices[2 * k] * listed_in, from.item));
     while (sd_next(&nest, at));
   }
   return -1;

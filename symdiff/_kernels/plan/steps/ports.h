@@ -47,7 +47,7 @@ static inline void sd_samples(sd_port *port, const long *along, int axes, const 
 /* Fill in which samples a list tells. */
 static void sd_list_samples(const sd_state *s, const sd_view *v, sd_port *port) {
   port->scattered = SD_LISTED;
-  port->listed = v->list;
+  port->listed = v->list + (v->lists_on ? 2 * s->first : 0);
   for (int x = 0; x < v->rank; x++)
     if (v->axes[x].listed) port->along = v->axes[x].loop, port->pace = s->job->strides[v->array][x];
 }
@@ -83,6 +83,7 @@ static inline long sd_make_port(const sd_state *s, const sd_view *v, sd_port *po
     used = sd_own_elements(port, v, strides, array->item, offsets);
     sd_samples(port, along, axes, lengths);
   }
+  if (v->goes_on) port->data += s->first * port->strides[0];
   if (v->list) sd_list_samples(s, v, port);
   return used;
 }

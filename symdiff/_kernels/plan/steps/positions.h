@@ -74,6 +74,25 @@ static inline long sd_position(const char *at, long item, long size) {
   return x >= 0 && x < (double)size ? (long)x : -1;
 }
 
+/* Copy a row of neighbours; few are copied in less time than a call takes. */
+static inline void sd_copy_neighbours(char *to, const char *from, long bytes) {
+  enum { FEW = 128, PAIR = sizeof(sd_pair) };
+  long b = 0;
+  if (bytes > FEW) {
+    memcpy(to, from, (size_t)bytes);
+    return;
+  }
+  for (; b + PAIR <= bytes; b += PAIR) memcpy(to + b, from + b, PAIR);
+  for (; b < bytes; b += 4) memcpy(to + b, from + b, 4);
+}
+
+/* Add a row of neighbours to sums. */
+static inline void sd_add_neighbours(double *sums, const char *from, long count) {
+  long r = 0;
+  for (; r + 2 <= count; r += 2) *(sd_pair *)(sums + r) += *(const sd_pair *)(from + 8 * r);
+  for (; r < count; r++) sums[r] += sd_get(from + 8 * r, 8);
+}
+
 static long sd_run_take(sd_state *s, const sd_step *step, long *which) {
   const sd_array *arrays = s->job->plan->arrays, *list = arrays + step->b;
   const long from_item = arrays[step->a].item, item = arrays[step->c].item, own = step->own;
@@ -86,6 +105,7 @@ static long sd_run_take(sd_state *s, const sd_step *step, long *which) {
   sd_see_groups(s, step->c, (int)own, step->axis, list->rank - (int)own, &y);
   sd_see_group(s, step->b, 0, (int)own, &lines);
   sd_see_group(s, step->b, (int)own, list->rank, &places);
+  const int rows = item == from_item && sd_is_line(&x.behind, item) && sd_is_line(&y.behind, item);
   for (long l = 0; l < y.before.count; l++)
     for (long m = 0; m < y.own.count; m++) {
       const char *row = from + sd_group_at(&x.before, l) + sd_group_at(&x.own, m);
@@ -95,6 +115,10 @@ static long sd_run_take(sd_state *s, const sd_step *step, long *which) {
         long p = sd_position(positions + sd_group_at(&places, k), list->item, x.along.count);
         const char *here = row + (p < 0 ? 0 : sd_group_at(&x.along, p));
         char *there = target + sd_group_at(&y.along, k);
+        if (rows && p >= 0) {
+          sd_copy_neighbours(there, here, y.behind.count * item);
+          continue;
+        }
         for (long r = 0; r < y.behind.count; r++)
           sd_set_number(there + sd_group_at(&y.behind, r), item,
                         p < 0 ? NAN : sd_get(here + sd_group_at(&x.behind, r), from_item));
@@ -117,6 +141,7 @@ static long sd_run_put(sd_state *s, const sd_step *step, long *which) {
   const int direct = item == 8 && sd_is_line(&y.behind, 8) && sd_is_line(&y.along, y.behind.count * 8);
   sd_see_group(s, step->b, 0, (int)own, &lines);
   sd_see_group(s, step->b, (int)own, list->rank, &places);
+  const int rows = from_item == 8 && sd_is_line(&x.behind, 8);
   for (long l = 0; l < y.before.count; l++)
     for (long m = 0; m < y.own.count; m++) {
       const char *row = from + sd_group_at(&x.before, l) + sd_group_at(&x.own, m);
@@ -127,6 +152,10 @@ static long sd_run_put(sd_state *s, const sd_step *step, long *which) {
       for (long k = 0; k < x.along.count; k++) {
         long p = sd_position(positions + sd_group_at(&places, k), list->item, y.along.count);
         const char *here = row + sd_group_at(&x.along, k);
+        if (rows && p >= 0) {
+          sd_add_neighbours(sums + p * y.behind.count, here, y.behind.count);
+          continue;
+        }
         for (long r = 0; p >= 0 && r < y.behind.count; r++)
           sums[p * y.behind.count + r] += sd_get(here + sd_group_at(&x.behind, r), from_item);
       }
