@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
+    from .integrations.problem import problem
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
@@ -189,6 +190,7 @@ _LATER = {
     "linear_operator": ".tools.linear_operator",
     "minimizer": ".frontend.functions.solutions",
     "objective": ".integrations.objective",
+    "problem": ".integrations.problem",
     "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
@@ -298,6 +300,7 @@ __all__ = [
     "parse",
     "positive",
     "positive_definite",
+    "problem",
     "root",
     "scalar",
     "scan",
