@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
     from .integrations.objective import Objective, objective
+    from .integrations.problem import problem
     from .integrations.read_jax import from_jax
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
@@ -193,6 +194,7 @@ _LATER = {
     "linear_operator": ".tools.linear_operator",
     "minimizer": ".frontend.functions.solutions",
     "objective": ".integrations.objective",
+    "problem": ".integrations.problem",
     "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
@@ -304,6 +306,7 @@ __all__ = [
     "parse",
     "positive",
     "positive_definite",
+    "problem",
     "root",
     "scalar",
     "scan",

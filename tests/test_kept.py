@@ -45,7 +45,11 @@ FORMULAS: list[tuple[Any, dict[str, Any]]] = [
     ("gradient(sum(tanh(W @ x)**2), W)", {"W": (3, 4), "x": 4, "batch": ["x"], "reduce": "sum"}),
     ("exp(x) * A[0]", {"A": (2, 3), "x": 3, "batch_axis": -1}),
     ("1/(a + 0.1) + b", {"a": (), "b": (), "accuracy": "high"}),
+    ("gradient(sum(x * root(v -> v + v**3 - x, x)), x)", {"x": 3}),
+    ("while(s -> sum(s) < 9, s -> s + x, x, 50)", {"x": 3, "batch": ["x"], "reduce": "sum"}),
 ]
+#: Formulas with loops, of which plans are kept, and no graphs.
+LOOPS = (13, 14)
 BACKENDS = ("auto", "interpreter", "native", "numpy")
 LETTERS = {"n": 37, "m": 20}
 
@@ -93,7 +97,8 @@ def test_a_kernel_from_the_cache_is_the_same(folder: Path, number: int, backend:
     want = flat(fresh(*arrays))
     fresh.wait()
     known = sd.compile(formula, **options, backend=backend)
-    assert (fresh.stats["cached"], known.stats["cached"]) == (False, True)
+    is_kept = backend != "numpy" or number not in LOOPS
+    assert (fresh.stats["cached"], known.stats["cached"]) == (False, is_kept)
     assert flat(known(*arrays)) == want
     assert known.wait()
     assert flat(known(*arrays)) == want
@@ -127,7 +132,7 @@ def told(kernel: sd.Kernel, language: str | None) -> str:
         return str(error)
 
 
-@pytest.mark.parametrize("number", [0, 3, 5, 10])
+@pytest.mark.parametrize("number", [0, 3, 5, 10, 13])
 def test_calls_that_share_inputs(folder: Path, number: int) -> None:  # noqa: F811
     formula, options = FORMULAS[number]
     fresh = sd.compile(formula, **options)

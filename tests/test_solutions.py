@@ -258,6 +258,19 @@ def test_text_is_read_and_written(text: str) -> None:
     np.testing.assert_allclose(again(2.5), sd.compile(derivative, backend="interpreter")(2.5), rtol=1e-13)
 
 
+def test_every_door_leads_to_the_same_solution() -> None:
+    sympy = pytest.importorskip("sympy")
+    p, q = sympy.symbols("x a")
+    want = "root(x -> x ** 3 - a, 1)"
+    assert str(sd.root(x**3 - a, x, 1.0)) == want
+    assert str(sd.root(lambda x: x**3 - a, "x", 1.0)) == want
+    assert str(sd.root("x**3 - a", "x", 1.0)) == want
+    assert str(sd.root(p**3 - q, p, 1.0)) == want
+    assert str(sd.minimizer(p**4 - q * p, p, 1.0)) == "minimizer(x -> x ** 4 - a * x, 1)"
+    with pytest.raises(ArgumentError, match="'z' is no input"):
+        sd.root("x**3 - a", "z", 1.0)
+
+
 def test_letters_of_text_have_the_shape_of_the_start() -> None:
     kernel = sd.compile("root(v -> A @ v + 0.1 * v**3 - w, w)", A=(2, 2), w=2)
     found = kernel(np.eye(2), np.array([1.0, 2.0]))

@@ -130,3 +130,25 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         sd.while_loop(lambda s: s > 0, lambda s: s, 0.0, at_most=2.5)
     with pytest.raises(ShapeError, match="expected the same shape"):
         sd.while_loop(lambda s: s > 0, lambda s: np.stack([s, s]), 0.0, at_most=3)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_a_singular_matrix_is_told_with_its_sample(backend: Any) -> None:
+    """It comes after many samples have ended, and the first of two such samples is told, in whichever step it is."""
+    m, steps = sd.matrix("m", 2, 2), sd.scalar("steps")
+
+    def step(s: Any) -> Any:
+        shift = s[1] * np.eye(2)
+        return np.linalg.solve(m - shift, s[0]), s[1] + 1.0
+
+    last, _ = sd.while_loop(lambda s: s[1] < steps, step, (np.ones(2), 0.0), at_most=40)
+    kernel = sd.compile(last, [m, steps], backend=backend)
+    count = 200
+    matrices = np.broadcast_to(np.diag([-1.0, -2.0]), (count, 2, 2)).copy()
+    lengths = np.arange(count) % 7.0
+    assert np.isfinite(kernel(matrices, lengths)).all()
+    matrices[150], lengths[150] = np.diag([3.0, -1.0]), 20.0
+    matrices[90], lengths[90] = np.diag([9.0, -1.0]), 20.0
+    with pytest.raises(sd.SingularMatrixError) as caught:
+        kernel(matrices, lengths)
+    assert caught.value.index == (90,)

@@ -79,7 +79,8 @@ def plan_lines(
         elif isinstance(step, Repacked):
             yield f"    gives {names[step.result]} = {_name(names, step.source)} from {word(step.start)} on"
         elif isinstance(step, Repeated):
-            yield f"    gives {names[step.result]} from {', '.join([_name(names, node) for node in step.given])}"
+            gives = ", ".join([names[node] for node in step.results])
+            yield f"    gives {gives} from {', '.join([_name(names, node) for node in step.given])}"
             yield from (f"    {line}" for line in plan_lines(step.inputs, step.outputs, step.steps, step.checks))
         elif isinstance(step, Call):
             yield f"    gives {names[step.result]} = {brief(step.formula)}"

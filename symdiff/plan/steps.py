@@ -328,7 +328,7 @@ class Repeated(NamedTuple):
     Parameters
     ----------
     result : Node
-        The value of a recurrence.
+        The value of a recurrence, or the first of its parts.
     given : tuple of Node
         Arrays that are there: what is carried into the first turn, what is gone along, what is held.
     inputs, outputs : tuple of Node

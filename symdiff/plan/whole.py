@@ -58,7 +58,8 @@ def _by_sample(node: Node, given: tuple[Node, ...], limit: int, make_plan: Plann
             return None
         inputs, outputs, steps, checks = plan.inputs, plan.outputs, plan.steps, plan.checks
         parts = tuple([result_of(node, part) for part in parts_of(node)])
-        made = Repeated(node, node.args, inputs, outputs, steps, checks, len(body.carried), 0, length, reverse, parts)
+        counts = len(body.carried), 0
+        made = Repeated(parts[0], node.args, inputs, outputs, steps, checks, *counts, length, reverse, parts)
         return None if made.counts else made
     return None
 

@@ -16,6 +16,8 @@ from .spelling import Spelling
 
 __all__ = ["SHORTEST", "LoopBody", "fits_shortest"]
 
+#: What carries on as it is where a condition does not hold any more.
+_CHOSEN = {"where", "load", "const"}
 #: Lanes of float64 in the shortest vector.
 SHORTEST = 2
 #: Numbers that all turns read and that are read before the loop; more of them than registers are left where they are.
@@ -129,7 +131,9 @@ class LoopBody(Whole):
                 made[target] = values
         carried = [(k, e) for k, size in enumerate(wiring.sizes) for e in range(size)]
         yield from (f"V n{k}_{e}={made[2 * k + 1][e]};\n" for k, e in carried)
-        if wiring.settles:
+        # to ask costs a tenth of a short turn: where nothing is chosen, no turn is the last before its time
+        ops = {self.program.ops[v] for stored in self.program.stores for v in stored}
+        if wiring.settles and ops <= _CHOSEN:
             same = "&&".join(f"!__builtin_memcmp(&n{k}_{e},&c{k}_{e},{self.item})" for k, e in reversed(carried))
             yield f"if({same})break;\n"
         yield from (f"c{k}_{e}=n{k}_{e};\n" for k, e in carried)

@@ -24,6 +24,7 @@ from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
 from ...simplify import simplify
 from ..array import Array
+from ..formula import read_formula
 from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
 from .closing import called, captured_by
@@ -47,10 +48,10 @@ def root(
 
     Parameters
     ----------
-    g : Array or callable
+    g : Array, SymPy expression, text of scalars or callable
         The equation's left side, or as many as x has elements, in the shape of x; or a function of x that gives it.
-    x : Array or str
-        The unknown: a symbol, which is no input of the result, or its name, where g is a function and there is a start.
+    x : Array, SymPy symbol or str
+        The unknown: a symbol, which is no input of the result, or its name.
     start : array, optional
         Where the search begins, of the shape of x, which a number has for all elements.
     bracket : pair of scalars, optional
@@ -98,6 +99,7 @@ def root(
     >>> print(*sd.compile([r, sd.gradient(r, a)])(4.0))
     2.0 0.25
     """
+    g, x = _read(g, x)
     asked = _Asked("root", x, start, bracket, at_most, tol)
     return asked.solution(asked.formula(g, "g"))
 
@@ -132,6 +134,7 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
     >>> print(sd.compile(f)(1.0).round(12))
     0.739085133215
     """
+    step, x = _read(step, x)
     asked = _Asked("fixed_point", x, start, None, at_most, tol)
     formula = asked.formula(step, "step")
     return asked.solution(asked.unknown - formula, formula)
@@ -187,6 +190,7 @@ def minimizer(
     """
     if method not in (None, "newton"):
         raise ArgumentError(f"method={method!r:.40} of minimizer; expected 'newton', or None")
+    f, x = _read(f, x)
     asked = _Asked("minimizer", x, start, None, at_most, tol)
     asked.bounds = _bounds(asked, bounds)
     formula = asked.formula(f, "f", ())
@@ -227,6 +231,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     >>> print(sd.compile(sd.gradient(integral, s))(0.5))
     -2.0
     """
+    f, u = _read(f, u)
     asked = _Asked("laplace", u, start, None, at_most, tol)
     formula = asked.formula(f, "f", ())
     own = Array(asked.symbol)
@@ -440,6 +445,14 @@ def solutions_in(roots: Sequence[Node]) -> dict[str, tuple[Array, ...]]:
 
 
 # ---------------------------------------------------------------------------- what comes
+
+
+def _read(f: Any, x: Any) -> tuple[Any, Any]:
+    """Return a formula and its unknown as symbols, from text and from SymPy too."""
+    if isinstance(f, Array | bool | int | float | list | tuple | numpy.ndarray | numpy.generic) or is_function(f):
+        return f, x
+    read = read_formula(f)
+    return read.value, x if isinstance(x, Array) else read.variables(x)
 
 
 def _title(symbol: Node) -> str:

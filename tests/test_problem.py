@@ -1,0 +1,120 @@
+"""Optimization problems: solutions, multipliers and sensitivities against closed forms and differences of solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import symdiff as sd
+from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
+
+X, A = sd.vector("x", 4), sd.scalar("a")
+V = X[0] * X[3] * (X[0] + X[1] + X[2]) + X[2]
+#: Hock and Schittkowski 71 with its right side as a parameter.
+HS71 = sd.problem(V, [X[0] * X[1] * X[2] * X[3] >= 25, X @ X == A], bounds={X: (1.0, 5.0)}, parameters=A)
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
+def test_a_published_problem_has_its_published_solution(method: str) -> None:
+    best = HS71.solve([1, 5, 5, 1], {"a": 40.0}, method=method)
+    assert best.success
+    np.testing.assert_allclose(best.objective, 17.0140173, rtol=1e-5)
+    np.testing.assert_allclose(best["x"], [1, 4.742994, 3.8211503, 1.3794082], rtol=1e-4)
+    np.testing.assert_allclose([float(m) for m in best.multipliers], [0.5522937, 0.1614686], rtol=2e-3)
+
+
+def test_sensitivities_are_differences_of_solutions() -> None:
+    best = HS71.solve([1, 5, 5, 1], {A: 40.0})
+    after, before = (HS71.solve(best, {A: 40.0 + h})["x"] for h in (1e-3, -1e-3))
+    np.testing.assert_allclose(HS71.sensitivity(best, A)["x"], (after - before) / 2e-3, atol=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_quadratic_programs_have_their_closed_form(seed: int) -> None:
+    """A strictly convex objective under equations: the solution, multipliers and derivatives are linear algebra."""
+    rng = np.random.default_rng(seed)
+    root, rows = rng.normal(size=(4, 4)), rng.normal(size=(2, 4))
+    matrix = root @ root.T + np.eye(4)
+    point, right = rng.normal(size=4), rng.normal(size=2)
+    kkt = np.block([[matrix, rows.T], [rows, np.zeros((2, 2))]])
+    exact = np.linalg.solve(kkt, np.concatenate([point, right]))
+    best = _PROGRAM.solve(parameters={"Q": matrix, "C": rows, "c": point, "d": right})
+    np.testing.assert_allclose(best["x"], exact[:4], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(best.multipliers[0], exact[4:], rtol=1e-4, atol=1e-4)
+    by_right = _PROGRAM.sensitivity(best, "d")["x"]
+    np.testing.assert_allclose(by_right, np.linalg.inv(kkt)[:4, 4:], rtol=1e-6, atol=1e-7)
+    by_point = _PROGRAM.sensitivity(best, "c")["x"]
+    np.testing.assert_allclose(by_point, np.linalg.inv(kkt)[:4, :4], rtol=1e-6, atol=1e-7)
+
+
+_Q, _C, _P, _D = sd.matrix("Q", 4, 4), sd.matrix("C", 2, 4), sd.vector("c", 4), sd.vector("d", 2)
+_PROGRAM = sd.problem(X @ _Q @ X / 2 - _P @ X, _C @ X == _D, variables=X, parameters=[_Q, _C, _P, _D])
+
+
+def test_linear_problems_go_to_highs() -> None:
+    c, rows = sd.vector("c", 4), sd.matrix("R", 3, 4)
+    linear = sd.problem(c @ X, [rows @ X >= 1.0, np.sum(X) <= 10], X, {"x": (0.0, None)}, [c, rows])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        cost, matrix = rng.uniform(0.1, 1, 4), rng.uniform(0, 1, (3, 4))
+        best = linear.solve(parameters={"c": cost, "R": matrix})
+        exact = linprog(cost, A_ub=np.vstack([-matrix, np.ones(4)]), b_ub=[-1, -1, -1, 10])
+        assert best.method == "highs"
+        np.testing.assert_allclose(best.objective, exact.fun, rtol=1e-9)
+        np.testing.assert_allclose(best.multipliers[0], -exact.ineqlin.marginals[:3], atol=1e-7)
+
+
+def test_variables_may_be_several_and_need_not_all_be_there() -> None:
+    u, v, w = sd.vector("u", 2), sd.matrix("v", 2, 2), sd.scalar("w")
+    whole = sd.problem(np.sum((u - 1) ** 2) + np.sum(v**2), [v[0, 0] >= u[0]], variables=[u, v, w])
+    best = whole.solve(start={"u": np.array([0.5, 0.5]), w: 3.0})
+    np.testing.assert_allclose(best["u"], [0.5, 1.0], atol=1e-6)
+    np.testing.assert_allclose(best[v], [[0.5, 0], [0, 0]], atol=1e-6)
+    assert best["w"] == 3.0
+
+
+def test_bounds_alone_hold_elements_in_sensitivities() -> None:
+    y, p = sd.vector("y", 3), sd.vector("p", 3)
+    inside = sd.problem(np.sum((y - p) ** 2) + y[0] * y[1], bounds={y: (0.0, 2.0)}, parameters=p)
+    best = inside.solve(parameters={"p": np.array([1.0, -1.0, 9.0])})
+    np.testing.assert_allclose(best["y"], [1, 0, 2], atol=1e-7)
+    np.testing.assert_allclose(inside.sensitivity(best, p)["y"], np.diag([1.0, 0, 0]), atol=1e-9)
+
+
+def test_what_has_no_solution_is_told() -> None:
+    none = sd.problem(X @ X, [X[0] >= 1, X[0] <= 0]).solve()
+    assert not none.success
+    assert "constraint" in none.message
+    unbounded = sd.problem(-np.sum(X), X[0] <= 1, bounds={X: (0, None)}).solve()
+    assert not unbounded.success
+    assert "unbounded" in unbounded.message
+
+
+def test_what_comes_wrong_is_refused_by_name() -> None:
+    refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
+        (ArgumentError, "constraint 1 is", lambda: sd.problem(X @ X, [X[0]])),
+        (ArgumentError, "constraint 2 is", lambda: sd.problem(X @ X, [X[0] > 0, (X[0] > 0) & (X[1] > 0)])),
+        (ArgumentError, "neither variables nor parameters", lambda: sd.problem(A * X @ X, variables=X)),
+        (ArgumentError, "among the variables", lambda: sd.problem(X @ X, variables=2 * X)),
+        (ArgumentError, "bounds of 'z'", lambda: sd.problem(X @ X, bounds={"z": (0, 1)})),
+        (ArgumentError, "least first", lambda: sd.problem(X @ X, bounds={X: (1, 0)})),
+        (ShapeError, "expected a scalar", lambda: sd.problem(X)),
+        (ShapeError, "numbers for sizes", lambda: sd.problem(np.sum(sd.vector("q", "n") ** 2))),
+        (ArgumentError, "parameters missing: a", HS71.solve),
+        (ArgumentError, "parameters unknown: b", lambda: HS71.solve(parameters={"a": 40, "b": 1})),
+        (ArgumentError, "outside of the bounds: element 2", lambda: HS71.solve([1, 1, 9, 1], {"a": 40})),
+        (ShapeError, "a start of 3 numbers", lambda: HS71.solve([1, 1, 1], {"a": 40})),
+        (ArgumentError, "method='bfgs'", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="bfgs")),
+        (UnsupportedError, "not linear", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="highs")),
+        (ArgumentError, "no parameter 'b'", lambda: HS71.sensitivity(HS71.solve([1, 5, 5, 1], {"a": 40}), "b")),
+    ]
+    for error, message, call in refused:
+        with pytest.raises(error, match=message):
+            call()
