@@ -68,7 +68,7 @@ def test_no_operation_is_known_by_its_name_in_many_files() -> None:
 
 
 def test_operations_that_are_compared_are_there() -> None:
-    of_plans = {"spectrum"}
+    of_plans = {"spectrum", "sum"}
     known = {*PRIMITIVES, *FUNCTIONS, *SIGNATURES, "load", "const", *of_plans}
     strange = {
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
