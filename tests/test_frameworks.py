@@ -198,7 +198,7 @@ def test_jax_takes_positions() -> None:
     u, w, *rest = map(jax.numpy.asarray, point)
     axes = (None, None, 0, 0, 0)
     totals = [lambda *given, f=f: jax.vmap(f, axes)(*given).sum() for f in (kernel.jax(), own)]
-    for transform in (lambda f: f, lambda f: jax.jit(jax.grad(f, (0, 1))), lambda f: jax.hessian(f)):
+    for transform in (lambda f: f, lambda f: jax.jit(jax.grad(f, (0, 1))), jax.hessian):
         found, expected = (transform(f)(u, w, *rest) for f in totals)
         for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
@@ -206,7 +206,7 @@ def test_jax_takes_positions() -> None:
 
 def test_torch_takes_positions() -> None:
     torch = pytest.importorskip("torch")
-    kernel, point, own = ratings()
+    kernel, point, _ = ratings()
     slopes = []
     for f in (kernel.torch(), lambda u, w, i, j, r: ((u[i] * w[j]).sum(-1) - r) ** 2):
         u, w, *rest = (torch.tensor(one, requires_grad=one.dtype.kind == "f") for one in point)
