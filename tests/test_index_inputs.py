@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -360,3 +361,40 @@ def test_infinite_elements_stay_where_they_are() -> None:
                 sd.gradient(np.where(x[i] > 0, x[i] * np.log(x[i]), 0.0).sum(), x), [x, i], backend=backend
             )([0.0, 1.0, -4.0, 1.0], [0, 1, 2])
             np.testing.assert_array_equal(chosen, [0.0, 1.0, 0.0, 0.0])
+
+
+#: Formulas of rows, in text: D has 4 rows of 3, w has 5, th has 5 numbers; i, j are positions and ix three of them.
+ROWS: dict[str, tuple[str, str]] = {
+    "D[i] @ D[i]": ("D[i]", "D"),
+    "D[i] @ D[j]": ("D[i]", "D"),
+    "sum(D**2) + D[i][0]": ("D[i]", "D"),
+    "(D[i] @ w[j] - r)**2": ("D[i]", "D"),
+    "exp(D[i] @ v) * D[0] @ v": ("D[i]", "D"),
+    "sum(th[ix]**2) * th[j]": ("th[j]", "th"),
+    "th[i]**3": ("th[i]", "th"),
+    "D[:, j] @ D[:, j]": ("D[:, j]", "D"),
+}
+ROW_SHAPES: dict[str, Any] = {
+    "D": (4, 3), "w": (5, 3), "th": 5, "v": 3, "r": (), "i": int, "j": int, "ix": (int, 3)
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ROWS)
+@pytest.mark.parametrize(("i", "j"), [(0, 2), (2, 2), (3, 0)])
+def test_rows_at_positions_are_variables(text: str, i: int, j: int) -> None:
+    by, whole = ROWS[text]
+    shapes = {name: own for name, own in ROW_SHAPES.items() if re.search(rf"\b{name}\b", text)}
+    rng = np.random.default_rng(i + 3 * j)
+    known: dict[str, Any] = {"i": i, "j": j, "ix": np.array([1, j, 1])}
+    point = {
+        name: known[name] if name in known else rng.normal(size=3 if own == 3 else 5 if own == 5 else own)
+        for name, own in shapes.items()
+    }
+    place: Any = {"D[i]": i, "th[j]": j, "th[i]": i, "D[:, j]": (slice(None), j)}[by]
+    slope = sd.compile(sd.gradient(text, whole, shapes=shapes))(**point)
+    part = sd.compile(sd.gradient(text, by, shapes=shapes))(**point)
+    np.testing.assert_allclose(part, slope[place], rtol=1e-12)
+    curvature = sd.compile(sd.hessian(text, whole, shapes=shapes))(**point)
+    own = sd.compile(sd.hessian(text, by, shapes=shapes))(**point)
+    every = place if isinstance(place, tuple) else (place, *[slice(None)] * (slope.ndim - 1))
+    np.testing.assert_allclose(own, curvature[(*every, *every)], rtol=1e-11, atol=1e-12)
