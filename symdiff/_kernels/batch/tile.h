@@ -13,9 +13,9 @@
 #include "copy.h"
 #include "fold.h"
 
-/* Bytes of the buffers of a tile, and bytes for which a thread needs no allocation: of a few hundred arrays. Memory that is
+/* Arrays of which runs go on evenly; bytes of the buffers of a tile, and bytes for which a thread needs no allocation: of a few hundred arrays. Memory that is
    given back at each call makes malloc put together all that is free. */
-enum { SD_BUFFER = 1 << 17, SD_LOCAL = 1 << 15 };
+enum { SD_EVEN = 24, SD_BUFFER = 1 << 17, SD_LOCAL = 1 << 15 };
 /* Bytes of results beyond what caches keep, and bytes of one sample's that are wide, in rows and in columns. Wide
    ones are written with non-temporal stores; a cache would read every line before it is overwritten. Such stores
    need whole lines in order, so results pass through a buffer: in rows of a few samples, that the first
@@ -180,11 +180,40 @@ static int sd_in_place(const sd_call *c, const sd_room *r) {
   return r->direct && !r->tile && c->run >= lanes && (c->again || c->run % lanes == 0) && !c->unit->reduce;
 }
 
+/* The same of a batch of two axes, where each array goes on equally far from run to run. */
+static __attribute__((noinline)) long sd_even_runs(const sd_call *c, const sd_room *r, long first, long runs, long *which) {
+  const sd_unit *u = c->unit;
+  int ports = u->inputs + u->outputs;
+  long whole = c->run & -u->lanes, rest = c->run - whole, forth[SD_EVEN], on[SD_EVEN], failed;
+  char *at[SD_EVEN];
+  for (int p = 0; p < ports; p++) {
+    const sd_port *port = c->ports + p;
+    r->stride[p] = port->size > 1 && u->columns ? port->step : port->stride;
+    at[p] = port->data + sd_place(c, port, first);
+    forth[p] = (c->run - u->lanes) * port->stride;
+    on[p] = (port->scattered == SD_RUNS ? port->strides[0] : c->run * port->stride) - (rest ? forth[p] : 0);
+  }
+  for (; runs > 0; runs--, first += c->run) {
+    failed = u->kernel(0, whole, (const char *const *)at, r->stride, at + u->inputs, r->stride + u->inputs, r->work,
+                       u->functions, which);
+    if (failed >= 0) return first + failed;
+    if (rest) {
+      for (int p = 0; p < ports; p++) at[p] += forth[p];
+      failed = u->kernel(0, u->lanes, (const char *const *)at, r->stride, at + u->inputs, r->stride + u->inputs, r->work,
+                         u->functions, which);
+      if (failed >= 0) return first + c->run - u->lanes + failed;
+    }
+    for (int p = 0; p < ports; p++) at[p] += on[p];
+  }
+  return -1;
+}
+
 /* Run whole runs from a sample on that begins one. */
 static __attribute__((noinline)) long sd_whole_runs(const sd_call *c, const sd_room *r, long first, long runs, long *which) {
   const sd_unit *u = c->unit;
   int ports = u->inputs + u->outputs, last = c->axes - 1;
   long whole = c->run & -u->lanes, rest = c->run - whole, at[SD_AXES], begun = first / c->run, failed;
+  if (c->axes == 2 && ports <= SD_EVEN) return sd_even_runs(c, r, first, runs, which);
   for (int a = last - 1; a >= 0; a--) at[a] = begun % c->lengths[a], begun /= c->lengths[a];
   for (int p = 0; p < ports; p++) {
     const sd_port *port = c->ports + p;
