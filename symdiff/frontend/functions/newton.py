@@ -26,6 +26,8 @@ __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", 
 
 #: How often four units in the last place steps may be that do not shrink any more, since the residual is rounding.
 NOISE = 1024.0
+#: Halves of a step after which points farther away are tried; an even number.
+HALVES = 6.0
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
@@ -170,26 +172,36 @@ def _middle(a: Array, b: Array) -> Any:
 
 
 def damped(g: Equations, start: Array, at_most: int) -> Found:
-    """Find a root from a start: a step of Newton's is halved until the residual is less than before."""
+    """Find a root from a start: a step of Newton's is halved until the residual is less than before.
+
+    Where several halves are not enough, as at a least residual that is none, points farther and farther away on both
+    sides are tried, until the residual is less or has another sign; the search goes on from there.
+    """
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        x, base, least, change, newton, _, count = state
+        x, base, least, change, newton, tries, _, count = state
         residual = g.value(x)
+        size = abs(residual)
         own = -residual / g.derivative(x)
-        better = abs(residual) < least
-        base, least = np.where(better, x, base), np.where(better, abs(residual), least)
-        newton = np.where(better, own, newton)
-        change = np.where(better, own, 0.5 * change)
+        better = (size < abs(least)) | ((tries > HALVES) & (residual * least < 0.0))
+        base, least = np.where(better, x, base), np.where(better, residual, least)
+        newton, tries = np.where(better, own, newton), np.where(better, 0.0, tries + 1.0)
+        away = np.where(
+            tries == HALVES + 1.0,
+            np.sign(newton) * np.maximum(abs(base), 1.0),
+            -change * np.where(np.floor(0.5 * tries) == 0.5 * tries, 1.0, 2.0),
+        )
+        change = np.where(better, own, np.where(tries <= HALVES, 0.5 * change, away))
         small = g.small(x, residual)
         stuck = ~better & g.near(base, newton / NOISE)
         done = (better & (small | g.near(x, own))) | stuck
         # a last step beyond the rounding of the residual costs nothing
         last = np.where(stuck | ~(abs(change) < np.inf), base, base + change)
         following = np.where(done, last, base + change)
-        return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+        return following, base, least, change, newton, tries, np.where(done, 0.0, 1.0), count + 1.0
 
-    begun = (start, start, np.inf, 0.0, np.inf, 1.0, 0.0)
-    x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
+    begun = (start, start, np.inf, 0.0, np.inf, 0.0, 1.0, 0.0)
+    x, *_, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
     return Found(x, still == 0.0, count)
 
 

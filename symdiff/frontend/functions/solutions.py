@@ -22,11 +22,12 @@ from ...graph.deltas.einsum import is_zero
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
+from ...ground.stages import hook
 from ...simplify import simplify
 from ..array import Array
-from ..formula import read_formula
 from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
+from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
 from .newton import Equations, Found, bracketed, damped, descended, largest, solved, solved_systems
 
@@ -449,10 +450,16 @@ def solutions_in(roots: Sequence[Node]) -> dict[str, tuple[Array, ...]]:
 
 def _read(f: Any, x: Any) -> tuple[Any, Any]:
     """Return a formula and its unknown as symbols, from text and from SymPy too."""
-    if isinstance(f, Array | bool | int | float | list | tuple | numpy.ndarray | numpy.generic) or is_function(f):
+    if isinstance(f, str):
+        parsed = hook("text").parse_graph(f, {}, undeclared="scalar")
+        if isinstance(x, str) and x not in parsed.inputs:
+            raise ArgumentError(f"{x!r:.60} is no input of the formula; expected one of {', '.join(parsed.inputs)}")
+        return parsed.result, parsed.inputs[x] if isinstance(x, str) else x
+    if not is_sympy(f):
         return f, x
-    read = read_formula(f)
-    return read.value, x if isinstance(x, Array) else read.variables(x)
+    registry = Inputs()
+    formula = Array(from_sympy(f, registry))
+    return formula, Array(from_sympy(x, registry)) if is_sympy(x) else x
 
 
 def _title(symbol: Node) -> str:
