@@ -12,12 +12,13 @@ import re
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from symdiff.tools import web
-from symdiff.tools.web.answers import FORMS, answer
-from symdiff.tools.web.workers import Busy, Workers
+from symdiff.tools.command import web
+from symdiff.tools.command.web.answers import FORMS, answer
+from symdiff.tools.command.web.workers import Busy, Workers
 
 ASKED = {"formula": "log(det(A)) + x @ inv(A) @ x", "shapes": ["A=n,n", "x=n"], "wrt": ["A", "x"]}
 
@@ -25,7 +26,9 @@ ASKED = {"formula": "log(det(A)) + x @ inv(A) @ x", "shapes": ["A=n,n", "x=n"], 
 def test_derivatives_are_told_in_each_notation() -> None:
     found = answer("derive", ASKED)
     assert [row["text"] for row in found["results"]][1] == "(inv(A).T + inv(A)) @ x"
-    assert all(row["mathml"].startswith("<math xmlns=") for row in found["results"])
+    for row in found["results"]:
+        parsed = ElementTree.fromstring(row["mathml"])  # noqa: S314 - our own text
+        assert parsed.tag == "{http://www.w3.org/1998/Math/MathML}math"
     assert found["inputs"] == {"A": ["n", "n"], "x": ["n"]}
     assert answer("derive", {"formula": "x**2"})["results"][0]["text"] == "x ** 2"
 
@@ -34,6 +37,18 @@ def test_derivatives_are_told_in_each_notation() -> None:
 def test_what_is_copied(form: str) -> None:
     found = answer("copy", {"formula": "sum(sin(x) * y)", "shapes": ["x=3", "y=3"], "wrt": ["x"], "form": form})
     assert re.search("cos", found["text"])
+
+
+def test_examples_of_the_page_are_formulas() -> None:
+    script = Path(str(web.__file__)).with_name("page.js").read_text(encoding="utf-8")
+    part = script[script.index("const examples") : script.index("function words")]
+    rows = [json.loads(found) for found in re.findall(r'\["[^]]*"\](?=[,\]])', part)]
+    assert len(rows) > 10
+    for formula, wrt, shapes, *declared in rows:
+        facts = {fact: [name] for name, fact in (one.split() for one in declared)}
+        asked = {"formula": formula, "wrt": wrt.split(", "), "shapes": shapes.split(), "declared": facts}
+        found = answer("derive", asked)
+        assert found.get("results"), (formula, found)
 
 
 def test_steps_and_checks() -> None:
@@ -142,7 +157,7 @@ class Client:
 
 def application(workers: Any) -> Client:
     pytest.importorskip("starlette")
-    from symdiff.tools.web.app import application
+    from symdiff.tools.command.web.app import application
 
     return Client(application({"127.0.0.1:8000", "localhost:8000"}, workers))
 

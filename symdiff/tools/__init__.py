@@ -19,7 +19,6 @@ Files
     reading      how a derivative comes about
     demo         a piece of work from data to plot
     command      the command line
-    web          a page to try formulas on
 Add
     a command: a function in ``command/cli``
 """

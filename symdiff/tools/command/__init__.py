@@ -19,6 +19,7 @@ Files
     frame         what all commands have in common
     shown         derivatives and derivations in each notation
     inspect       check, report, bench, completion
+    web           a page in the browser to try formulas on
     cli           one function a command
 Add
     a command: a function in ``cli`` or ``inspect`` with click

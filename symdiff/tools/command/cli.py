@@ -328,7 +328,7 @@ def doctor(*, as_data: bool) -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def serve(*, port: int, host: str, names: tuple[str, ...], browser: bool) -> None:
     """Serve a page to try formulas on: derivatives as they are typed, steps, checks, source to copy."""
-    from ..web.app import serve as serve_page
+    from .web.app import serve as serve_page
 
     serve_page(host, port, browser=browser, names=names)
 

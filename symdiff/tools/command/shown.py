@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from html import unescape
 from typing import Any
 
 from ...errors import UnsupportedError
@@ -35,7 +37,9 @@ def _mathml(result: Array) -> str:
     except Exception as error:
         kind = type(expression).__name__
         raise UnsupportedError(f"SymPy has no MathML for {kind} ({error}); take --format latex") from None
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{inner}</math>'
+    # names that HTML has for characters, and XML has not; the five that both have stay
+    plain = re.sub(r"&(?!amp;|lt;|gt;|quot;|apos;)\w+;", lambda found: unescape(found[0]), inner)
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{plain}</math>'
 
 
 def told(read: Formula, kind: str, results: Mapping[str, Array]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ...errors import DataError, UnsupportedError
+from ....errors import DataError, UnsupportedError
 from .workers import Busy, Workers
 
 __all__ = ["LOOPBACK", "application", "serve"]

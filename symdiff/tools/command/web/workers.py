@@ -53,7 +53,7 @@ class Workers:
 
     async def _add(self) -> None:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "symdiff.tools.web.answers",
+            sys.executable, "-m", "symdiff.tools.command.web.answers",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
             limit=LONGEST,
         )  # fmt: skip

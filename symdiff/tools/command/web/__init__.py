@@ -13,9 +13,7 @@ Files
     answers      what is asked of formulas, answered in a process of its own
     workers      such processes, each ended and replaced where a formula hangs
     app          the application, and which requests it takes
-    page.html    the page
-    page.css     its look, light and dark, on a screen and a phone
-    page.js      what it does
 Add
-    a question: a function in ``answers``, and what the page does with the answer
+    a question: a function in ``answers``, and what ``page.js`` does with the answer; ``page.html`` is the page, and
+    ``page.css`` its look, light and dark, on a screen and a phone
 """
