@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from .integrations.objective import Objective, objective
     from .integrations.problem import problem
     from .integrations.read_jax import from_jax
+    from .integrations.read_torch import from_torch
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
@@ -189,6 +190,7 @@ _LATER = {
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
     "from_jax": ".integrations.read_jax",
+    "from_torch": ".integrations.read_torch",
     "iterate": ".frontend.functions.recurrence",
     "laplace": ".frontend.functions.solutions",
     "linear_operator": ".tools.linear_operator",
@@ -286,6 +288,7 @@ __all__ = [
     "external",
     "fixed_point",
     "from_jax",
+    "from_torch",
     "function",
     "gradient",
     "hessian",

@@ -18,6 +18,7 @@ Files
     ipopt       an objective and constraints as Ipopt's problem, with sparse derivatives
     jax         kernels as functions under jit, vmap and grad
     read_jax    functions of JAX as formulas
+    read_torch  functions and modules of PyTorch as formulas
     dask        kernels on arrays in chunks, on a cluster
     torch       kernels as functions of tensors, with derivatives of any order
     numba       kernels as functions for compiled code

@@ -1,0 +1,111 @@
+"""Functions and modules of PyTorch read as formulas: their values and gradients. Runs where PyTorch is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff.errors import UnsupportedError
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+#: Of PyTorch's own, where it takes operations apart.
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+torch.manual_seed(1)
+X, Y = torch.rand(4, dtype=torch.float64) * 0.7 + 0.2, torch.rand(4, dtype=torch.float64) * 0.7 + 0.2
+A, S = torch.rand(4, 3, dtype=torch.float64), torch.eye(3, dtype=torch.float64) * 3 + 0.2
+B = torch.rand(2, 3, 4, dtype=torch.float64)
+
+
+def compare(read: Any, f: Any, names: list[str], tensors: list[Any]) -> None:
+    """Compare a formula and the gradient of the sum of its squares with PyTorch's."""
+    symbols = [sd.symbol(name, tuple(one.shape)) for name, one in zip(names, tensors, strict=True)]
+    loss = sd.sum(read**2)
+    slopes = [sd.gradient(loss, one, disconnected="zero") for one in symbols]
+    arrays = [one.detach().numpy() for one in tensors]
+    value, *found = sd.compile([read, *slopes], symbols, backend="numpy")(*arrays)
+    want = f()
+    np.testing.assert_allclose(value, want.detach().numpy(), rtol=1e-12, atol=1e-13)
+    wanted = torch.autograd.grad((want**2).sum(), tensors, allow_unused=True)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, 0 if other is None else other.numpy(), rtol=1e-9, atol=1e-10)
+
+
+ROWS: list[tuple[Any, tuple[Any, ...]]] = [
+    *((getattr(torch, name), (X,)) for name in [
+        "abs", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
+        "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "sqrt", "rsqrt", "square", "sigmoid", "erf", "erfc",
+        "erfinv", "lgamma", "digamma", "relu", "sinc", "logit", "neg", "reciprocal", "sum", "mean", "prod",
+        "amax", "amin", "std", "var", "cumsum", "cumprod", "flatten"
+    ] if name not in ("cumsum", "cumprod")),
+    *((getattr(F, name), (X - 0.5,)) for name in [
+        "gelu", "silu", "mish", "softplus", "elu", "selu", "celu", "leaky_relu", "hardtanh", "relu6",
+        "logsigmoid", "hardswish", "softsign", "tanhshrink"
+    ]),
+      *((getattr(torch.special, name), (X,)) for name in ["ndtr", "log_ndtr", "ndtri", "i0", "i0e", "i1",
+       "i1e", "erfcx", "entr", "expit"]),
+    *((getattr(torch, name), (X, Y)) for name in
+      [
+          "add", "sub", "mul", "div", "pow", "maximum", "minimum", "atan2", "hypot", "logaddexp", "xlogy",
+          "fmod", "remainder", "dot", "outer"
+      ]),
+    (lambda x: F.softmax(x, 0) + F.log_softmax(x, -1) + torch.logsumexp(x, 0), (X,)),
+    (lambda x, y: torch.where(x > y, x, 2 * y).clamp(0.3, 0.6) + x.clamp(max=0.5), (X, Y)),
+    (lambda x: torch.cumsum(x, 0) * torch.cumprod(x, 0), (X,)),
+    (lambda a, x: a.T @ x + a[0] * a[:, 1][0] + a[[0, 2]].sum(0), (A, X)),
+    (lambda a: torch.cat([a[1:3], a[:1]]).flip(0).roll(1, 0).repeat(2, 1), (A,)),
+    (lambda a: torch.stack([a, a * 2], 1).permute(2, 0, 1).reshape(6, 4).unsqueeze(1).squeeze(1), (A,)),
+    (lambda a: torch.einsum("ij,kj->ik", a, a).tril(1).diagonal() + a.max(1).values + a.max(), (A,)),
+    (lambda a: (a - a.mean(0, keepdim=True)) / a.std(0, correction=0)
+     + torch.linalg.vector_norm(a, dim=1)[:, None], (A,)),
+    (lambda a: a.norm() * a, (A,)),
+    (lambda s: torch.linalg.inv(s) + torch.linalg.det(s) + torch.logdet(s) + torch.linalg.slogdet(s)[1], (S,)),
+    (lambda s, a: torch.linalg.solve(s, a.T) + torch.linalg.cholesky(s @ s.T) @ a.T, (S, A)),
+    (lambda x: sum(x.split([1, 3])[1].unbind()) * x.chunk(2)[0], (X,)),
+    (lambda x: x.detach() * x, (X.clone(),)),
+    (lambda b: torch.bmm(b, b.transpose(1, 2)) + F.scaled_dot_product_attention(b, b, b).sum(), (B,)),
+    (lambda b: F.layer_norm(b, (4,)).expand(2, 3, 4) + torch.ones(4, dtype=torch.float64) * torch.arange(4), (B,)),
+    (lambda x, y: F.mse_loss(x, y) + F.smooth_l1_loss(x, y) + F.huber_loss(x, y), (X, Y)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(ROWS)))
+def test_functions_have_their_values_and_gradients(number: int) -> None:
+    f, args = ROWS[number]
+    tensors = [one.clone().requires_grad_() for one in args]
+    names = [f"x{k}" for k in range(len(args))]
+    space: dict[str, Any] = {"f": f}
+    exec(f"def call({', '.join(names)}): return f({', '.join(names)})", space)  # noqa: S102 - names of its own
+    compare(sd.from_torch(space["call"], *args), lambda: f(*tensors), names, tensors)
+
+
+def test_modules_have_their_parameters_as_symbols() -> None:
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = torch.nn.Linear(3, 5).double()
+            self.norm = torch.nn.LayerNorm(5).double()
+            self.register_buffer("scale", torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0], dtype=torch.float64))
+
+        def forward(self, x: Any) -> Any:
+            return torch.tanh(self.norm(self.first(x))) * self.scale
+
+    net = Net().eval()
+    read = sd.from_torch(net, A)
+    names = ["first_weight", "first_bias", "norm_weight", "norm_bias"]
+    compare(read, lambda: net(A), [*names, "x"], [*net.parameters(), A.requires_grad_()])
+    A.requires_grad_(False)
+
+
+def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
+    with pytest.raises(UnsupportedError, match=r"PyTorch's linalg_qr at .*test_from_torch\.py:\d+: it has"):
+        sd.from_torch(lambda a: torch.linalg.qr(a)[1] * 2, A)
+    with pytest.raises(UnsupportedError, match=r"PyTorch's _fft_r2c at .*: it has no counterpart"):
+        sd.from_torch(lambda x: torch.fft.rfft(x).abs(), X)
+    with pytest.raises(UnsupportedError, match=r"positions that depend on the arguments|no counterpart"):
+        sd.from_torch(lambda x: x[torch.argsort(x)], X)
+    with pytest.raises(UnsupportedError, match="random numbers"):
+        sd.from_torch(torch.nn.Dropout(0.5), X)
