@@ -166,7 +166,7 @@ def warn_no_compiler() -> None:
         "no C compiler was found (looked for $CC, gcc, cc and clang); kernels run on the embedded interpreter, about "
         "half as fast. Install one, or pass backend='interpreter' to say that this is meant",
         RuntimeWarning,
-        stacklevel=8,  # whoever called compile, which is guarded and budgeted
+        stacklevel=7,  # whoever called compile, which is guarded and budgeted
     )
 
 
