@@ -424,3 +424,14 @@ def test_a_sum_takes_a_function_and_a_name() -> None:
         sd.sum_over("i", 5, x**i)
     with pytest.raises(sd.ShapeError, match="size 'n' is in the shape of no input"):
         sd.compile(sd.sum_over(i, "n", x**i), [x])
+
+
+@pytest.mark.parametrize("inner", ["k", "j"])
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_name_of_a_number_is_that_of_nothing_else(inner: str, taken: bool) -> None:
+    x, k = sd.scalar("x"), sd.scalar("k")
+    own = k if taken else 0.0
+    nested = sd.sum_over("k", 3, lambda i: sd.sum_over(inner, (1, 4), lambda j: (i + 1) * x**j + own))
+    total = sum((i + 1) * 2.0**j + (5.0 if taken else 0.0) for i in range(3) for j in range(1, 5))
+    for formula in (nested, str(nested)):
+        assert sd.compile(formula, ["k", "x"] if taken else ["x"])(*([5.0, 2.0] if taken else [2.0])) == total

@@ -3,7 +3,7 @@
    here may be trusted.
 
    The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h,
-   turns.h, direct.h in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/;
+   turns.h, direct.h, samples.h in steps/; stack.h, adjugate.h, small.h, blas.h, factor.h, spectrum.h in steps/matrices/;
    positions.h, order.h and, for the binder, checks.h in steps/; run.h. */
 
 #ifndef SD_PLAN_H

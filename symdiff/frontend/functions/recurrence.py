@@ -250,8 +250,11 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
     if isinstance(i, str):
         if not is_function(formula):
             raise ArgumentError(f"a sum over the name {i!r}; expected a symbol, as scalar({i!r}), or a function of it")
-        i = scalar(i)
-    if is_function(formula):
+        scalar(i)  # refuses what is no name
+        with entered("sum_over", _endless) as (*_, scope):  # a symbol of the name may be something else in the formula
+            i = Array(scope.stand_in(i, (), "real"))
+            formula = users(formula)(i)
+    elif is_function(formula):
         formula = users(formula)(i)
     symbol = as_node(i)
     if not symbol.is_input or symbol.shape != () or symbol.dtype is INT:
@@ -280,6 +283,10 @@ def sum_over(i: Any, n: Any, formula: Any) -> Array:
 # ---------------------------------------------------------------------------- one loop
 
 
+def _endless(how: str) -> LimitError:
+    return LimitError(f"loops nested {how}; end a recursion of loops by a condition of Python's")
+
+
 class _Run:
     """One loop while its step is written out."""
 
@@ -304,7 +311,7 @@ class _Run:
         self, step: Callable[[Any, list[Array], Array], tuple[Any, list[Any]]], operands: tuple[Any, ...]
     ) -> tuple[Any, Iterator[Array]]:
         """Call the step on symbols, and make the node: what is carried last, and what all steps wrote."""
-        with entered(self.name, self._endless) as (*_, scope):
+        with entered(self.name, _endless) as (*_, scope):
             carried = [scope.stand_in(f"what is carried ({k + 1})", x.shape, "real") for k, x in enumerate(self.starts)]
             read = [scope.stand_in(f"a row ({k + 1})", x.shape[1:], "real") for k, x in enumerate(self.rows)]
             number = scope.stand_in("the number of the step", (), "real")
@@ -318,9 +325,6 @@ class _Run:
             node = self._node(scope, carried, read, number, results)
         made = [Array(result_of(node, part), provenance_of(*_flat(operands), node)) for part in parts_of(node)]
         return pack(self.template, iter(made[: len(carried)])), iter(made[len(carried) :])
-
-    def _endless(self, how: str) -> LimitError:
-        return LimitError(f"loops nested {how}; end a recursion of loops by a condition of Python's")
 
     def _carried_on(self, value: Any, carried: Sequence[Node]) -> list[Node]:
         if template_of(value) != self.template:
