@@ -59,8 +59,14 @@ class Case:
 
     def compile(self, sizes: Sizes, backend: Backend = "auto") -> Kernel:
         """Derive and compile."""
-        kernel: Kernel = sd.compile(**self.derive(sizes), backend=backend)
-        return kernel
+        return compiled(self.derive(sizes), backend=backend)
+
+
+def compiled(arguments: Mapping[str, Any], **options: Any) -> Kernel:
+    """Compile what ``arguments`` has as "formula", with the others as keywords."""
+    others = {name: value for name, value in arguments.items() if name != "formula"}
+    kernel: Kernel = sd.compile(arguments["formula"], **others, **options)
+    return kernel
 
 
 def logdet_gradient(sizes: Sizes) -> dict[str, Any]:

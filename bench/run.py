@@ -30,7 +30,7 @@ import scipy
 
 import symdiff
 from bench import workloads
-from bench.cases import CASES, Case
+from bench.cases import CASES, Case, compiled
 from bench.floor import LANES, Floor
 from bench.peers import PEERS
 from bench.shown import draw, markdown, table
@@ -73,9 +73,9 @@ def prepare(case: Case, *, columns: bool = False) -> Ready:
     start = time.perf_counter()
     arguments = case.derive(case.full)
     derived = time.perf_counter()
-    kernel = symdiff.compile(**arguments, batch_axis=-1 if columns else 0)
+    kernel = compiled(arguments, batch_axis=-1 if columns else 0)
     kernel.wait()
-    compiled = time.perf_counter()
+    built = time.perf_counter()
     data = case.data(case.full)
     values = [data[parameter.name] for parameter in kernel.inputs]
     batch = all(value.ndim == len(parameter.shape) + 1 for value, parameter in zip(values, kernel.inputs, strict=True))
@@ -95,7 +95,7 @@ def prepare(case: Case, *, columns: bool = False) -> Ready:
         "operations": kernel.stats.get("operations"),
         "disagreement": worst,
         "derive": derived - start,
-        "compile": compiled - derived,
+        "compile": built - derived,
     }
     samples = len(listed[0]) if batch else 1
     sizes = [sum(array.size for array in arrays) // samples for arrays in (values, listed)]

@@ -161,7 +161,7 @@ def inside(names: Sequence[str]) -> None:
     import numpy as np
     from test_codegen_cython import every_operation
 
-    import symdiff as sd
+    from bench.cases import compiled
     from symdiff.runtime.runners.interpreter import InterpreterRunner
     from symdiff.runtime.runners.native import NativeRunner
     from symdiff.runtime.runners.variants import Variant
@@ -197,7 +197,7 @@ def inside(names: Sequence[str]) -> None:
         print("loops", flush=True)
     for name, arguments, steady in kernels(names):
         if name in MEANT:
-            made = sd.compile(**arguments, backend="native")._runner
+            made = compiled(arguments, backend="native")._runner
             assert isinstance(made, NativeRunner)
             text = made.source(Variant(reduce=name == "held"))
             assert MEANT[name] in text, f"{name} is no longer what it is meant to be"
@@ -333,14 +333,14 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
 
     Where rounding decides about results (one of 10⁴ random operations), a kernel is compared with itself.
     """
-    import symdiff as sd
+    from bench.cases import compiled
     from symdiff.errors import UnsupportedError
     from symdiff.runtime.runners.variants import ProgramRunner, cost
 
     for backend in ("native", "interpreter"):
         try:
             pairs = [
-                tuple(sd.compile(**arguments, **options, backend=b) for b in (backend, "numpy" if steady else backend))
+                tuple(compiled(arguments, **options, backend=b) for b in (backend, "numpy" if steady else backend))
                 for options in ({}, {"reduce": "sum"}, {"batch_axis": -1}, {"threads": 3})
             ]
         except UnsupportedError:
@@ -366,7 +366,7 @@ def run_all_ways(arguments: dict[str, Any], rng: Any, steady: bool) -> bool:
         data = [list(layouts(shape, many, rng)) for shape in shapes]
         for choice in zip(*data, strict=True):
             agree(threads, choice, into=False)
-        agree((sd.compile(**arguments, reduce="sum", threads=2, backend=backend), sums[1]), [d[0] for d in data])
+        agree((compiled(arguments, reduce="sum", threads=2, backend=backend), sums[1]), [d[0] for d in data])
     return True
 
 

@@ -173,11 +173,11 @@ def test_looking_costs_nothing_of_a_budget(place: Path, monkeypatch: pytest.Monk
 
 
 def test_the_kernel_is_the_same(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = {"formula": "hessian(logsumexp(A @ x), x)", "A": (3, 3), "x": 3, "backend": "interpreter"}
-    first = sd.compile(**arguments)
+    formula, arguments = "hessian(logsumexp(A @ x), x)", {"A": (3, 3), "x": 3, "backend": "interpreter"}
+    first = sd.compile(formula, **arguments)
     assert names(place)
     monkeypatch.delenv(VARIABLE)
-    second = sd.compile(**arguments)
+    second = sd.compile(formula, **arguments)
     assert first.source("c") == second.source("c")
     assert str(first.sympy) == str(second.sympy)
 

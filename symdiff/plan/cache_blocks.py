@@ -46,7 +46,7 @@ def in_blocks(
     if not between:
         return new, order
     phase = max(steps[k].phase for k in inside)
-    late = _behind(steps, inside)
+    late = _behind(arrays, steps, inside)
     first = [k for k in range(len(steps)) if k not in late and k not in inside]
     body = [_tiled(steps[k], phase) for k in inside]
     for number in between:
@@ -68,24 +68,30 @@ def _block(
             if array.kind == bound.ARENA
             and not array.integer
             and array.shape[:1] == (length,)
-            and (users := [k for k, step in enumerate(steps) if number in _touched(step)])
+            and (users := [k for k, step in enumerate(steps) if number in _touched(arrays, step)])
             and own.issuperset(users)
-            and all(_is_by_row(view) for k in users for view in _views(steps[k]) if view.array == number)
+            and all(
+                view.array == number and _is_by_row(view)
+                for k in users
+                for view in _views(steps[k])
+                if _whole(arrays, view.array) == number
+            )
         }
-        apart = {k for k in inside if between.isdisjoint(_touched(steps[k]))}
+        apart = {k for k in inside if between.isdisjoint(_touched(arrays, steps[k]))}
         if apart:
             inside = [k for k in inside if k not in apart]
             continue
-        late = _behind(steps, inside)
+        late = _behind(arrays, steps, inside)
         dropped = {
             k
             for k in inside
             # what one of them writes as a whole, another one may read when all is there
             if any(
-                view.array not in between and any(view.array in _written(steps[j]) for j in inside)
+                view.array not in between
+                and any(_whole(arrays, view.array) in _written(arrays, steps[j]) for j in inside)
                 for view in _views(steps[k])[: _inputs(steps[k])]
             )
-            or any(_needs(steps[k], steps[j]) for j in late if j < k)
+            or any(_needs(arrays, steps[k], steps[j]) for j in late if j < k)
         }
         if not dropped:
             return inside, between
@@ -126,18 +132,21 @@ def _tiled(step: bound.BoundStep, phase: int) -> bound.BoundStep:
     return step
 
 
-def _behind(steps: Sequence[bound.BoundStep], inside: Sequence[int]) -> set[int]:
+def _behind(
+    arrays: Sequence[bound.PlanArray], steps: Sequence[bound.BoundStep], inside: Sequence[int]
+) -> set[int]:
     """Return the other steps that have to wait for some of those in a block."""
     late: set[int] = set()
     for k in range(inside[0] if inside else len(steps), len(steps)):
-        if k not in inside and any(_needs(steps[k], steps[j]) for j in (*inside, *late) if j < k):
+        if k not in inside and any(_needs(arrays, steps[k], steps[j]) for j in (*inside, *late) if j < k):
             late.add(k)
     return late
 
 
-def _needs(step: bound.BoundStep, before: bound.BoundStep) -> bool:
+def _needs(arrays: Sequence[bound.PlanArray], step: bound.BoundStep, before: bound.BoundStep) -> bool:
     """Tell whether a step has to wait for one before it: one of them writes what the other has."""
-    return not (_touched(step).isdisjoint(_written(before)) and _written(step).isdisjoint(_touched(before)))
+    read = _touched(arrays, step) & _written(arrays, before)
+    return bool(read or _written(arrays, step) & _touched(arrays, before))
 
 
 def _views(step: bound.BoundStep) -> tuple[bound.View, ...]:
@@ -152,10 +161,17 @@ def _inputs(step: bound.BoundStep) -> int:
     return len(step.inputs) if isinstance(step, bound.ProgramStep) else 1
 
 
-def _touched(step: bound.BoundStep) -> set[int]:
-    return set(arrays_of(step))
+def _whole(arrays: Sequence[bound.PlanArray], number: int) -> int:
+    """Return the array that one is the same memory as, or a part of."""
+    while arrays[number].kind == bound.WINDOW:
+        number = arrays[number].number
+    return number
 
 
-def _written(step: bound.BoundStep) -> set[int]:
+def _touched(arrays: Sequence[bound.PlanArray], step: bound.BoundStep) -> set[int]:
+    return {_whole(arrays, number) for number in arrays_of(step)}
+
+
+def _written(arrays: Sequence[bound.PlanArray], step: bound.BoundStep) -> set[int]:
     views = _views(step)
-    return {view.array for view in views[_inputs(step) :]} if views else _touched(step)
+    return {_whole(arrays, view.array) for view in views[_inputs(step) :]} if views else _touched(arrays, step)
