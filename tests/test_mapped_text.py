@@ -69,9 +69,9 @@ def test_a_matrix_that_is_not_declared_symmetric_is_made_so() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x -> x", "a function of a number"),
-        ("sum(A, x -> x)", "a function of a number"),
-        ("trace(A) * (x -> x)", "a function of a number"),
+        ("x -> x", "a function of a letter"),
+        ("sum(A, x -> x)", "a function of a letter"),
+        ("trace(A) * (x -> x)", "a function of a letter"),
         ("funm(A, x -> A)", "no symbolic number"),
         ("funm(A, 3)", "a function of one number"),
         ("funm(A, 3 -> 3)", "stands behind"),

@@ -71,7 +71,7 @@ def _block(
             and (users := [k for k, step in enumerate(steps) if number in _touched(arrays, step)])
             and own.issuperset(users)
             and all(
-                view.array == number and _is_by_row(view)
+                view.array == number and _is_by_row(steps[k], view)
                 for k in users
                 for view in _views(steps[k])
                 if _whole(arrays, view.array) == number
@@ -116,8 +116,10 @@ def _has_first(view: bound.View) -> bool:
     return any(axis[0] == 0 for axis in view.axes)
 
 
-def _is_by_row(view: bound.View) -> bool:
+def _is_by_row(step: bound.BoundStep, view: bound.View) -> bool:
     """Tell whether a view of an array has a row of it for each turn of the first loop."""
+    if isinstance(step, bound.GatherStep) and view is step.output:  # its rows are at listed positions
+        return False
     rest = [loop for loop, *_ in view.axes[1:]]
     return view.axes[0] == (0, 0, 1, -1) and 0 not in rest and all(axis for axis, _ in view.listed)
 
