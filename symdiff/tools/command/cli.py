@@ -24,9 +24,10 @@ from ...compiler import compile as compile_formula
 from ...errors import ArgumentError, LimitError, ShapeError
 from ...frontend.array import Array
 from ...frontend.symbols import array
-from ...graph.sizes import show
+from ...graph.sizes import check_elements, show
 from ...ground.budget import spend
 from ...ground.files import check_writable
+from ...ground.limits import LIMITS
 from ...ground.version import VERSION
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
@@ -208,6 +209,8 @@ def evaluate(
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
     with _shapes_told(samples):
         kind, results = asked.results(read)
+        for one in results.values():
+            check_elements(one.shape, LIMITS)
     if asked.wrt:
         value = {"value": read.value} if has_value and isinstance(read.value, Array) else {}
         results = value | {column_of(kind, label): one for label, one in results.items()}
