@@ -209,8 +209,8 @@ def evaluate(
             raise ArgumentError(f"no numbers for {name!r}; add --data {name}=FILE or --value {name}=1.5")
     with _shapes_told(samples):
         kind, results = asked.results(read)
-        for one in results.values():
-            check_elements(one.shape, LIMITS)
+        for result in results.values():
+            check_elements(result.shape, LIMITS)
     if asked.wrt:
         value = {"value": read.value} if has_value and isinstance(read.value, Array) else {}
         results = value | {column_of(kind, label): one for label, one in results.items()}

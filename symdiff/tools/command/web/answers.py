@@ -169,8 +169,8 @@ def answer(question: str, request: Any) -> dict[str, Any]:
     --------
     >>> answer("derive", {"formula": "log(det(A))", "shapes": ["A=n,n"], "wrt": ["A"]})["results"][0]["text"]
     'inv(A).T'
-    >>> answer("derive", {"formula": "sin("})["error"][:40]
-    "the formula ends where a value, name or '"
+    >>> answer("derive", {"formula": "sin("})["error"]
+    "'(' is never closed; expected ')'\\n  sin(\\n     ^"
     """
     try:
         if question not in _QUESTIONS:
