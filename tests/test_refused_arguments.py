@@ -204,7 +204,7 @@ KERNEL = sd.compile("x @ x", x="n", backend="interpreter")
         (lambda: sd.compile("x", threads="all"), "threads='all'; expected at least 1"),
         (lambda: sd.compile("x * |x|"), r"found '\|'; write abs\(x\)"),
         (lambda: sd.compile("f(x) + ∂f/∂x"), r"a derivative is written gradient\(f, x\)"),
-        (lambda: sd.compile("f(x)"), "a definition of your own, h = x . y, takes no arguments"),
+        (lambda: sd.compile("f(x)"), r"a line above may define your own, f\(x\) = x"),
         (lambda: np.add.at(x, [0], 1.0), r"write sd.add_at\(x, i, n\)"),
         (lambda: sd.compile(x @ x, [x])([[1.0, 2.0], [3.0]]), "rows of different lengths came; expected numbers"),
         (lambda: sd.parse("A\\b", dialect="matrixcalculus", A="matrix", b="vector"), r"write inv\(A\)\*b"),

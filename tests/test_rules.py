@@ -22,7 +22,8 @@ from symdiff.calculus.rules import DIFFERENTIALS, LAWS
 
 
 def test_every_rule_is_here() -> None:
-    assert {*(rule.op for rule in RULES), "recurrence"} == {*DIFFERENTIALS, *LINEAR}  # of loops, see test_loops.py
+    elsewhere = {"recurrence", "external"}  # see test_loops.py and test_external.py
+    assert {*(rule.op for rule in RULES), *elsewhere} == {*DIFFERENTIALS, *LINEAR}
     assert set(LAWS) == set(DIFFERENTIALS)
     assert all(all(law) for law in LAWS.values())
 
