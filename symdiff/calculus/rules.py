@@ -334,7 +334,7 @@ def _along_line(node: Node, slopes: Node, dx: Node) -> Node:
     return einsum([dx, slopes], [tuple(range(dx.ndim)), (*kept, at + axis, k)], out)
 
 
-@_rule("external", "linearity of its author's rule", "", "symdiff.external")
+@_rule("external", "linearity of its author's rule", "d f(x, s) = f(x, ds), f linear in s", "symdiff.external")
 def _external(node: Node, tangents: Sequence[Node | None]) -> Node:
     opaque: Opaque = node.payload
     if any(tangent is not None and i not in opaque.linear for i, tangent in enumerate(tangents)):

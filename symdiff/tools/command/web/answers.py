@@ -163,14 +163,14 @@ _QUESTIONS: dict[str, Callable[[Question], dict[str, Any]]] = {
 
 
 def answer(question: str, request: Any) -> dict[str, Any]:
-    """Return the answer to a request, or ``{"error": ...}`` with the message of a refusal.
+    r"""Return the answer to a request, or ``{"error": ...}`` with the message of a refusal.
 
     Examples
     --------
     >>> answer("derive", {"formula": "log(det(A))", "shapes": ["A=n,n"], "wrt": ["A"]})["results"][0]["text"]
     'inv(A).T'
     >>> answer("derive", {"formula": "sin("})["error"]
-    "'(' is never closed; expected ')'\\n  sin(\\n     ^"
+    "'(' is never closed; expected ')'\n  sin(\n     ^"
     """
     try:
         if question not in _QUESTIONS:
