@@ -27,7 +27,8 @@ Function = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, Pointers, Pointers)
 def compiled(**options: Any) -> Kernel:
     X, y = sd.matrix("X", 2, 4), sd.vector("y", 4)
     w = np.log(sd.softmax(X @ y))
-    return sd.compile([sd.jacobian(w, X), w], [X, y], backend="native", **options)
+    kernel: Kernel = sd.compile([sd.jacobian(w, X), w], [X, y], backend="native", **options)
+    return kernel
 
 
 def pointers(arrays: list[Array]) -> Any:

@@ -138,7 +138,7 @@ def test_declarations_beside_text_are_no_symbols() -> None:
         (lambda x: sd.mtimes(x, x), "write A @ B"),
         (lambda x: sd.vertcat(x, x), "np.concatenate"),
         (lambda x: sd.reduce_sum([x]), "write np.sum"),
-        (lambda x: sd.while_loop([x]), r"expected while_loop\(condition, step, start, at_most\)"),
+        (lambda x: sd.while_loop(*[[x]]), r"expected while_loop\(condition, step, start, at_most\)"),
         (lambda x: sd.gradient(x @ x), r"gradient\(Array.* lacks an argument: 'wrt'; expected gradient\(f, wrt, "),
         (lambda x: sd.export(x @ x, ".", "f"), r"expected a kernel: sd.export\(sd.compile\(f\)"),
         (lambda x: sd.compile(x @ x, batch=[0]), r"batch= holds 0 of type int; expected inputs"),

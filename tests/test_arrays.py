@@ -28,7 +28,8 @@ def build(**options: Any) -> Kernel:
     """Two outputs, of five and of one element, from inputs of six, three and one."""
     A, x, s = sd.matrix("A", 2, 3), sd.vector("x", 3), sd.scalar("s")
     row = np.concatenate([A @ x * np.sin(s), x / (1 + s * s)])
-    return sd.compile([row, np.exp(-s) + A[1, 2]], [A, x, s], backend="native", **options)
+    kernel: Kernel = sd.compile([row, np.exp(-s) + A[1, 2]], [A, x, s], backend="native", **options)
+    return kernel
 
 
 KERNELS = {axis: build(batch_axis=axis) for axis in (0, -1)}

@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(sd.ShapeError, match=r"x has 9 elements; expected 6, those of the free entries of L \(3, 3\)"):
         f.fun(np.ones(9))
     with pytest.raises(sd.ArgumentError, match="free=1; expected True or False"):
-        sd.objective("sum(L**2)", "L", L=sd.lower(3), free=1)  # type: ignore[arg-type]
+        sd.objective("sum(L**2)", "L", L=sd.lower(3), free=1)
     with pytest.raises(sd.UnsupportedError, match="Ipopt of free entries"):
         f.ipopt(np.ones(6))
     assert sd.objective("x @ x", "x", x=3, free=True).jac([1.0, 2.0, 3.0]).tolist() == [2, 4, 6]

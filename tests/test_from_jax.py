@@ -24,7 +24,8 @@ X, Y, A, S = RNG.uniform(0.2, 0.9, 4), RNG.uniform(0.2, 0.9, 4), RNG.uniform(0.2
 
 
 def leaves(tree: Any) -> list[Any]:
-    return jax.tree.leaves(tree, is_leaf=lambda one: isinstance(one, Array))
+    found: list[Any] = jax.tree.leaves(tree, is_leaf=lambda one: isinstance(one, Array))
+    return found
 
 
 def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> Any:
@@ -105,9 +106,11 @@ def layers(x: Any, w: Any) -> Any:
     return lax.reduce_window(out, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
 
 
-@jax.custom_jvp
-def own(x: Any) -> Any:
+def _softened(x: Any) -> Any:
     return jnp.log1p(jnp.exp(x))
+
+
+own: Any = jax.custom_jvp(_softened)
 
 
 own.defjvp(lambda x, t: (own(x[0]), jax.nn.sigmoid(x[0]) * t[0]))

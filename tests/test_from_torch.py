@@ -83,7 +83,9 @@ def test_functions_have_their_values_and_gradients(number: int) -> None:
 
 
 def test_modules_have_their_parameters_as_symbols() -> None:
-    class Net(torch.nn.Module):
+    Module: Any = torch.nn.Module
+
+    class Net(Module):
         def __init__(self) -> None:
             super().__init__()
             self.first = torch.nn.Linear(3, 5).double()

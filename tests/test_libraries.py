@@ -33,7 +33,8 @@ def loaded(text: str) -> Evaluate:
     """Return the function of a module's source."""
     space: dict[str, Any] = {}
     exec(compile(text, "<source>", "exec"), space)  # noqa: S102 - it is what is tested
-    return space["evaluate"]
+    evaluate: Evaluate = space["evaluate"]
+    return evaluate
 
 
 def numpy_arrays(kernel: Any) -> Evaluate:
@@ -49,7 +50,8 @@ def strict_arrays(kernel: Any) -> Evaluate:
 def jax_arrays(kernel: Any) -> Evaluate:
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
-    return jax.jit(loaded(kernel.source("jax")))
+    function: Evaluate = jax.jit(loaded(kernel.source("jax")))
+    return function
 
 
 def torch_arrays(kernel: Any) -> Evaluate:

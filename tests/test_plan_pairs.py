@@ -39,7 +39,7 @@ def test_values_and_forces_are_right_and_have_the_same_bits_everywhere(form: str
     energy = pairs(n, form, r, i, j)
     gradient = sd.gradient(energy, r)
     dtype = np.float64 if item == 8 else np.float32
-    at = np.random.default_rng(n).normal(size=(n, d)).astype(dtype)
+    at: Any = np.random.default_rng(n).normal(size=(n, d)).astype(dtype)
     direction = np.cos(np.arange(n * d)).reshape(n, d)
     right = np.imag(pairs(n, "all" if form == "cut" else form, at + 1e-30j * direction, i, j)) / 1e-30
     if form == "cut":

@@ -30,8 +30,9 @@ def test_a_published_problem_has_its_published_solution(method: str) -> None:
 
 
 def test_sensitivities_are_differences_of_solutions() -> None:
-    best = HS71.solve([1, 5, 5, 1], {A: 40.0})
-    after, before = (HS71.solve(best, {A: 40.0 + h})["x"] for h in (1e-3, -1e-3))
+    by: Any = A
+    best = HS71.solve([1, 5, 5, 1], {by: 40.0})
+    after, before = (np.asarray(HS71.solve(best, {by: 40.0 + h})["x"]) for h in (1e-3, -1e-3))
     np.testing.assert_allclose(HS71.sensitivity(best, A)["x"], (after - before) / 2e-3, atol=1e-4)
 
 

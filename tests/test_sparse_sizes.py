@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ TEXT = "x[1:] - x[:-1]**2"
 def test_a_large_jacobian_is_computed_by_its_nonzeros(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_memory, "_memory", lambda: 8_000_000_000)
     x = np.linspace(0.0, 1.0, n)
-    kernels = [
+    kernels: list[Any] = [
         sd.compile(sd.jacobian(TEXT, "x", x=n), sparse="csr"),
         sd.compile(f"jacobian({TEXT}, x)", x=n, sparse="csr"),
         sd.objective(TEXT, "x", x=n, sparse="csr").jac,

@@ -34,7 +34,7 @@ MISTAKES: list[Callable[[], Any]] = [
     lambda: list(sd.scalar("s")),
     lambda: x.sum(axis=3),
     lambda: np.linalg.det(x),
-    lambda: np.sin(x, out=x),  # type: ignore[call-overload]
+    lambda: np.sin(x, out=x),
     lambda: np.sum(x, axis=2),
     lambda: sd.softmax(x, axis=4),
     lambda: sd.scalar("not a name"),
@@ -45,7 +45,7 @@ MISTAKES: list[Callable[[], Any]] = [
     lambda: sd.check("x @ y", x=3, y=4),
     lambda: sd.steps("x @ y", "x", x=3, y=4),
     lambda: sd.custom(np.exp),
-    lambda: sd.scan(1, 2, 3),  # type: ignore[arg-type]
+    lambda: sd.scan(1, 2, 3),
     lambda: sd.stats.norm.logpdf("x", x, [1, 2]),
     lambda: sd.xp.reshape(x, (5,)),
     lambda: sd.complex_array("z", 3) @ np.ones(4),

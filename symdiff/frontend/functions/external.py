@@ -115,8 +115,8 @@ def external(
         call: Callable[..., Array] = foreign.value
     else:
         ((form, rule),) = given.items()
-        own = {"jvp": "differential"}.get(form, form)
-        call = custom(foreign.value, name=foreign.name, **{own: _Rule(foreign, form, rule)})  # type: ignore[arg-type]
+        own: dict[str, Any] = {{"jvp": "differential"}.get(form, form): _Rule(foreign, form, rule)}
+        call = custom(foreign.value, name=foreign.name, **own)
 
     @guarded
     def run(*args: Any, **keywords: Any) -> Array:
