@@ -37,7 +37,6 @@ from ...codegen.numpy.emit import emit_numpy
 from ...graph.dump import record_text
 from ...ground.budget import limits
 from ...lowering.program import Program
-from ...plan.calls import inner_of
 from ...plan.cost import alone_cost
 from ...plan.plan import Plan
 from ..kept.records import FormulaRecord
@@ -108,7 +107,7 @@ def _scalar(
             kind,
             limit=limits().unrolled_operations,
             usual=usual_of(request, lowered),
-            inner=inner_of(request.inputs, request.nodes),
+            inner=None,
             reduce=request.reduce,
             accuracy=options.accuracy,
             threads=options.threads,

@@ -26,7 +26,7 @@ from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Size, value
 from ...graph.traversal import resize
 from ...lowering.program import Program
-from ...plan.calls import FEWER, plan_call
+from ...plan.calls import FEWER, inner_of, plan_call
 from ...plan.cost import NOMINAL, program_cost
 from ...plan.dump import letters_in, rows_of, step_lines
 from ...plan.loops.access import INNER, inner_axes
@@ -71,7 +71,7 @@ class PlanRunner:
     limit : int
         Scalar operations of one program, at most.
     inner : int, optional
-        The longest axis that one element of a loop has to itself.
+        The longest axis that one element of a loop has to itself; None for what the formula says when it is planned.
     usual : sequence of bool or None
         Which inputs the plan that is made now has a batch for; all False for one sample. None to make no plan yet.
     reduce : bool
@@ -104,7 +104,7 @@ class PlanRunner:
         kind: Kind,
         *,
         limit: int,
-        inner: int = INNER,
+        inner: int | None = INNER,
         usual: Sequence[bool] | None,
         reduce: bool = False,
         accuracy: str = "default",
@@ -147,7 +147,7 @@ class PlanRunner:
 
     def _planned(self, batched: tuple[bool, ...]) -> Plan:
         """Plan calls in which some inputs have the batch, or raise ``UnsupportedError``."""
-        with inner_axes(self.inner):
+        with inner_axes(inner_of(self.inputs, self.outputs) if self.inner is None else self.inner):
             return plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
 
     def _pattern(self, plan: Plan, batched: tuple[bool, ...]) -> Pattern:
