@@ -37,6 +37,7 @@ from ...codegen.numpy.emit import emit_numpy
 from ...graph.dump import record_text
 from ...ground.budget import limits
 from ...lowering.program import Program
+from ...plan.calls import FEWER
 from ...plan.cost import alone_cost
 from ...plan.plan import Plan
 from ..kept.records import FormulaRecord
@@ -136,7 +137,7 @@ def plans_of(
         return runner
     if not isinstance(lowered, Program) or count > SHARED_NODES:
         return None
-    enough = alone_cost(lowered)
+    enough = alone_cost(lowered) if _has_axes(request) else 0.0
     alone = 0.0 if request.reduce or request.columns or options.reproducible or enough < LEAST_ALONE else enough
     shares = request.reduce or len(request.inputs) > 1
     if not (shares or alone):
@@ -156,6 +157,11 @@ def plans_of(
         alone=alone,
     )
     return made if shares or made.serves_alone else None
+
+
+def _has_axes(request: Request) -> bool:
+    """Tell whether an input has an axis along which a plan of one sample has lanes to fill."""
+    return any(isinstance(size, int) and size >= FEWER[0] for node in request.inputs for size in node.shape)
 
 
 def _numpy(request: Request, *_: Any) -> Runner:
