@@ -171,9 +171,12 @@ def _read(
         return _read_text(formula, given, options, functions)
     kind = "SymPy expressions" if any(map(_is_sympy, parts)) else "symbols"
     read = _read_sympy(formula) if kind != "symbols" else _read_symbols(formula)
-    differ = _differing(given, read.inputs) if kind == "symbols" else given
-    if differ:
-        raise own_shapes(differ, read.inputs, options, kind)
+    if kind == "symbols" and given.keys() <= read.inputs.keys():
+        from .text.parse import declare
+
+        given = {name: given[name] for name in _differing(declare(given), read.inputs)}
+    if given:
+        raise own_shapes(given, read.inputs, options, kind)
     return read
 
 
@@ -190,14 +193,9 @@ def inputs_in(value: Any) -> dict[str, Array]:
     return {name: Array(node) for name, node in found.items()}
 
 
-def _differing(given: dict[str, Any], inputs: Mapping[str, Array]) -> dict[str, Any]:
-    """Return the shapes that are not those of the symbols of these names."""
-    from .text.parse import declare
-
-    if not given.keys() <= inputs.keys():
-        return given
-    declared = declare(given)
-    return {name: shape for name, shape in given.items() if declared[name].node is not inputs[name].node}
+def _differing(inputs: Mapping[str, Array], symbols: Mapping[str, Array]) -> list[str]:
+    """Return the names of which inputs are not the symbols."""
+    return [name for name, one in inputs.items() if name in symbols and one.node is not symbols[name].node]
 
 
 def _read_text(
@@ -213,7 +211,7 @@ def _read_text(
     own = inputs_in([asarray(part) for part in leaves(formula) if not isinstance(part, str)])
     try:
         inputs = declare(shapes)
-        differ = [name for name in inputs if name in own and inputs[name].node is not own[name].node]
+        differ = _differing(inputs, own)
         if differ:
             raise own_shapes({name: shapes[name] for name in differ}, own, options, "symbols")
     except SymdiffError:

@@ -397,6 +397,13 @@ def stop_gradient(x: Any) -> Array:
 
 
 @guarded
+class Operations:
+    """The operations of the library as attributes, as users have them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return function(name)
+
+
 def function(entry_name: str) -> Callable[..., Any]:
     """Return an operation of the library as a function of symbols and numbers.
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.functions.recurrence import scan
-from ..frontend.symbols import function, symbol
+from ..frontend.symbols import Operations, function, symbol
 from ..graph import scatter
 from ..graph.sizes import Dim, Size
 from ..ground.guard import guarded, users
@@ -33,15 +33,7 @@ UNROLLED, ENDED = 256, 10_000
 #: What is known when the function is read is an array of NumPy's, or a size; the rest is a formula.
 Value = Any
 
-
-class _Library:
-    """Functions of the library as attributes, as users have them."""
-
-    def __getattr__(self, name: str) -> Any:
-        return function(name)
-
-
-sd = _Library()
+sd = Operations()
 
 
 @guarded

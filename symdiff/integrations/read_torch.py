@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
-from ..frontend.symbols import function, symbol
+from ..frontend.symbols import Operations, symbol
 from ..ground.guard import guarded, users
 
 __all__ = ["from_torch"]
@@ -25,15 +25,7 @@ __all__ = ["from_torch"]
 #: An array, what is known of one (NumPy's), or an option.
 Value = Any
 
-
-class _Library:
-    """Functions of the library as attributes, as users have them."""
-
-    def __getattr__(self, name: str) -> Any:
-        return function(name)
-
-
-sd = _Library()
+sd = Operations()
 
 
 @guarded

@@ -36,7 +36,11 @@ def in_blocks(
     new, order = list(arrays), list(steps)
     if any(step.tiled or isinstance(step, bound.RepeatStep) for step in steps):
         return new, order
-    lengths = {array.shape[0] for array in arrays if array.kind == bound.ARENA and array.shape}
+    bytes_of: dict[int, int] = {}
+    for array in arrays:
+        if array.kind == bound.ARENA and array.shape:
+            bytes_of[array.shape[0]] = bytes_of.get(array.shape[0], 0) + 8 * math.prod(array.shape)
+    lengths = [length for length, size in bytes_of.items() if size > LARGE]  # of others nothing is worth it
     best: tuple[int, int, list[int], set[int]] = LARGE, 0, [], set()
     for length in lengths:
         inside, between = _block(arrays, steps, length)

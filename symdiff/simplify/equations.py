@@ -529,10 +529,9 @@ def _match_any(pattern: Plus, node: Node) -> Iterator[tuple[Meaning, Sequence[tu
 
 def _functions(pattern: Pattern) -> Iterator[str]:
     """Yield the operations that are applied in a pattern."""
-    if isinstance(pattern, Applied):
-        yield pattern.op
     parts: Sequence[Pattern] = ()
     if isinstance(pattern, Applied):
+        yield pattern.op
         parts = pattern.args
     elif isinstance(pattern, Plus):
         parts = [term for _, term in pattern.terms]
