@@ -404,6 +404,7 @@ class Operations:
         return function(name)
 
 
+@guarded
 def function(entry_name: str) -> Callable[..., Any]:
     """Return an operation of the library as a function of symbols and numbers.
 
