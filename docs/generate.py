@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
-from symdiff.frontend.numpy.library import LIBRARY, Entry
+from symdiff.frontend.numpy.library import LIBRARY, MODULES, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
 from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
@@ -24,6 +24,12 @@ PAGE = Path(__file__).with_name("functions.md")
 HEAD = """# Functions
 
 This page is made from symdiff's tables by `python docs/generate.py`; edit those, not this.
+"""
+
+NAMES = """## Names
+
+Formula text calls all functions of this page by their bare names. In Python, NumPy's functions take symbols as they
+are, `np.median(x)`; symdiff's modules hold these, and `sd.function(name)` gives any operation by its name.
 """
 
 SCALAR = """## Scalar functions
@@ -272,10 +278,16 @@ def standard_rows() -> Iterable[Sequence[str]]:
         yield (chapter, ", ".join(_code(name) for name in sorted(names) if not name.startswith("_")))
 
 
+def _named(module: str) -> str:
+    return f"**`{module}`**: {', '.join(sorted(MODULES[module]))}.\n"
+
+
 def make_page() -> str:
     """Return the page."""
     parts = [
         HEAD,
+        NAMES,
+        *map(_named, MODULES),
         SCALAR,
         _table(("function", "partial derivatives", "tested on", "source"), scalar_rows()),
         KINKS,

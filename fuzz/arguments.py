@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 
 import symdiff as sd
-from symdiff.frontend.numpy.library import LIBRARY
+from symdiff.frontend.numpy.library import DAILY, LIBRARY
 
 #: How an argument is told: ("symbol", which), ("wrong", which), or ("list", arguments).
 Told: TypeAlias = tuple[str, Any]
@@ -133,7 +133,12 @@ _PUBLIC_KEYWORDS = (
     "tangent",
     "vector",
 )
-_PUBLIC = [name for name in sd.__all__ if callable(getattr(sd, name)) and not isinstance(getattr(sd, name), type)]
+#: Public functions that are no operations of the library.
+PUBLIC = [
+    name
+    for name in sd.__all__
+    if name not in DAILY and callable(getattr(sd, name)) and not isinstance(getattr(sd, name), type)
+]
 _UNARY = (
     "__len__",
     "__neg__",
@@ -233,7 +238,7 @@ def draw(rng: random.Random) -> ArgumentCase:
         return kind, name, [_told(rng) for _ in range(count)], keywords
     for _ in range(rng.randint(0, 2)):
         keywords[rng.choice(_PUBLIC_KEYWORDS)] = _told(rng)
-    return kind, rng.choice(_PUBLIC), [_told(rng) for _ in range(rng.choice((0, 1, 2, 2, 3)))], keywords
+    return kind, rng.choice(PUBLIC), [_told(rng) for _ in range(rng.choice((0, 1, 2, 2, 3)))], keywords
 
 
 def _operation(rng: random.Random) -> ArgumentCase:

@@ -46,10 +46,12 @@ from .frontend.array import Array, asarray
 from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
-from .frontend.numpy.library import LIBRARY as _LIBRARY
+from .frontend.numpy.library import DAILY as _DAILY
+from .frontend.numpy.library import public_name as _public_name
 from .frontend.outputs import leaves as _leaves
 from .frontend.outputs import pack as _pack
 from .frontend.outputs import template_of as _template_of
+from .frontend.symbols import Operations as _Operations
 from .frontend.symbols import (
     array,
     diagonal,
@@ -108,6 +110,8 @@ __version__ = _VERSION
 _other = _other_distribution(_dirname(_dirname(__file__)))
 if _other is not None:
     _warn(_other, stacklevel=2)
+
+linalg, nn, special = (_Operations(f"sd.{module}") for module in ("linalg", "nn", "special"))
 
 
 @_guarded
@@ -227,7 +231,7 @@ for _name, _hooked in _HOOKS.items():
 if TYPE_CHECKING:
 
     def __getattr__(attribute: str) -> _Callable[..., Array]:
-        """Functions of the library, which are as many as docs/functions.md lists."""
+        """Functions of the library that are used daily; docs/functions.md lists all."""
 
 else:
 
@@ -241,14 +245,15 @@ def _found(attribute: str) -> Any:
     if attribute in _LATER:
         found = globals()[attribute] = getattr(import_module(_LATER[attribute], __name__), attribute)
         return found
-    if attribute in _LIBRARY:
+    if attribute in _DAILY:
         return function(attribute)
-    told = _advice(attribute, {**_REFUSED, **_MODULE, **_FOLDERS}, __dir__())
+    known = _public_name(attribute)
+    told = f"; write {known}" if known else _advice(attribute, {**_REFUSED, **_MODULE, **_FOLDERS}, __all__)
     raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{told}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES, *_LIBRARY})
+    return sorted(__all__)
 
 
 __all__ = [
@@ -299,11 +304,13 @@ __all__ = [
     "jacobian",
     "jvp",
     "laplace",
+    "linalg",
     "linear_operator",
     "lower",
     "matrix",
     "minimizer",
     "name",
+    "nn",
     "objective",
     "orthogonal",
     "parse",
@@ -314,6 +321,8 @@ __all__ = [
     "scalar",
     "scan",
     "skew",
+    "special",
+    "stats",
     "steps",
     "stop_gradient",
     "sum_over",
@@ -325,4 +334,6 @@ __all__ = [
     "vjp",
     "while_loop",
     "wirtinger",
+    "xp",
 ]
+__all__ += tuple(name for name in _DAILY if name not in __all__)

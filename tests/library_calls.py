@@ -60,7 +60,7 @@ def both(name: str, values: tuple[Any, ...], *args: Any, reference: Any = None, 
     library = reference or getattr(np, name, None) or getattr(np.linalg, name, None) or getattr(special, name)
     return Call(
         name,
-        lambda *xs: getattr(sd, name)(*xs, *args, **kwargs),
+        lambda *xs: sd.function(name)(*xs, *args, **kwargs),
         lambda *xs: library(*xs, *args, **kwargs),
         values,
     )
@@ -69,7 +69,7 @@ def both(name: str, values: tuple[Any, ...], *args: Any, reference: Any = None, 
 def listed(name: str, values: tuple[Any, ...], **kwargs: Any) -> Call:
     return Call(
         name,
-        lambda *xs: getattr(sd, name)(list(xs), **kwargs),
+        lambda *xs: sd.function(name)(list(xs), **kwargs),
         lambda *xs: getattr(np, name)(list(xs), **kwargs),
         values,
     )
@@ -102,15 +102,15 @@ CALLS = [
     both("isposinf", (np.array([1.0, np.nan, np.inf, -np.inf]),)),
     both("isneginf", (np.array([1.0, np.nan, np.inf, -np.inf]),)),
     *(
-        Call(name, getattr(sd, name), getattr(special, name), (2.0 + a23, 0.5 + 0.1 * v3))
+        Call(name, sd.function(name), getattr(special, name), (2.0 + a23, 0.5 + 0.1 * v3))
         for name in ("boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p", "pseudo_huber")
     ),
-    Call("exprel", sd.exprel, special.exprel, (a23,)),
-    Call("ldexp", sd.ldexp, lambda x, n: x * 2.0**n, (a23, v3)),
-    Call("exp10", sd.exp10, special.exp10, (a23,)),
+    Call("exprel", sd.special.exprel, special.exprel, (a23,)),
+    Call("ldexp", np.ldexp, lambda x, n: x * 2.0**n, (a23, v3)),
+    Call("exp10", sd.special.exp10, special.exp10, (a23,)),
     Call("huber", sd.huber, special.huber, (np.array([0.3, 0.5, 0.7]), a23)),
     *(
-        Call(name, getattr(sd, name), reference, (a23 + 0.01,))
+        Call(name, sd.function(name), reference, (a23 + 0.01,))
         for name, reference in {
             "relu6": lambda x: np.clip(x, 0, 6),
             "silu": lambda x: x * special.expit(x),
@@ -132,7 +132,7 @@ CALLS = [
             ),
         }.items()
     ),
-    Call("glu", lambda x: sd.glu(x, axis=0), lambda x: x[:1] * special.expit(x[1:]), (a23,)),
+    Call("glu", lambda x: sd.nn.glu(x, axis=0), lambda x: x[:1] * special.expit(x[1:]), (a23,)),
     Call("one_hot", lambda x: sd.one_hot([2, 0], 3) @ x, lambda x: np.eye(3)[[2, 0]] @ x, (v3,)),
     Call("polygamma", lambda x: sd.polygamma(2, x), lambda x: special.polygamma(2, x), (2.0 + v3,)),
     Call("polygamma", lambda x: sd.polygamma(0, x), special.digamma, (2.0 + v3,)),
@@ -235,10 +235,10 @@ CALLS = [
     Call("logdet", sd.logdet, lambda a: np.log(np.linalg.det(a)), (regular(27),)),
     Call("logabsdet", sd.logabsdet, lambda a: np.linalg.slogdet(a)[1], (regular(28)[::-1],)),
     both("inv", (regular(29),)),
-    Call("adjugate", sd.adjugate, minors, (a33,)),
+    Call("adjugate", sd.linalg.adjugate, minors, (a33,)),
     Call(  # the adjugate of a 3×3 matrix is quadratic, so a difference is exact
         "adjugate_differential",
-        sd.adjugate_differential,
+        sd.function("adjugate_differential"),
         lambda a, e: (minors(a + e) - minors(a - e)) / 2,
         (a33, b33),
     ),
@@ -251,7 +251,12 @@ CALLS = [
     ),
     both("matrix_rank", (a23,)),
     *(both("matrix_power", (regular(31),), n) for n in (0, 1, 3, -2)),
-    Call("multi_dot", lambda *xs: sd.multi_dot(list(xs)), lambda *xs: np.linalg.multi_dot(list(xs)), (a23, a34, a34.T)),
+    Call(
+        "multi_dot",
+        lambda *xs: sd.linalg.multi_dot(list(xs)),
+        lambda *xs: np.linalg.multi_dot(list(xs)),
+        (a23, a34, a34.T),
+    ),
     both("kron", (v3, draw((2, 2), 18))),
     both("kron", (draw((2, 1, 2), 18), draw((2, 2), 19))),
     both("cross", (draw((3, 2), 18), a23), axisa=0, axisc=0),
@@ -283,13 +288,13 @@ CALLS = [
     *(
         Call(
             "cho_solve",
-            lambda a, b, lower=lower: sd.cho_solve(sd.cho_factor(a, lower), b),
+            lambda a, b, lower=lower: sd.cho_solve(sd.linalg.cho_factor(a, lower), b),
             np.linalg.solve,
             (spd, b),
         )
         for lower, b in ((True, v3), (False, draw((3, 2), 34)))
     ),
-    Call("cho_factor", lambda a: sd.cho_factor(a)[0], lambda a: np.triu(linalg.cho_factor(a)[0]), (spd,)),
+    Call("cho_factor", lambda a: sd.linalg.cho_factor(a)[0], lambda a: np.triu(linalg.cho_factor(a)[0]), (spd,)),
     *(
         Call("qr", lambda a, k=k: sd.qr(a)[k], lambda a, k=k: factors(a)[k], (values,))
         for k in (0, 1)
@@ -310,21 +315,21 @@ CALLS = [
     Call("expm", sd.expm, linalg.expm, (regular(39, 2),)),
     Call(
         "expm_frechet",
-        lambda a, e: sd.expm_frechet(a, e)[1],
+        lambda a, e: sd.linalg.expm_frechet(a, e)[1],
         lambda a, e: linalg.expm_frechet(a, e)[1],
         (regular(39, 2), draw((2, 2), 12)),
     ),
     *(
-        Call(name, getattr(sd, name), getattr(linalg, name), (2.0 + v3,))
+        Call(name, sd.function(name), getattr(linalg, name), (2.0 + v3,))
         for name in ("circulant", "companion", "fiedler")
     ),
-    Call("hankel", sd.hankel, linalg.hankel, (v3, w3)),
-    Call("hankel", sd.hankel, linalg.hankel, (v3,)),
-    Call("leslie", lambda f: sd.leslie(f, f[:2]), lambda f: linalg.leslie(f, f[:2]), (v3,)),
+    Call("hankel", sd.linalg.hankel, linalg.hankel, (v3, w3)),
+    Call("hankel", sd.linalg.hankel, linalg.hankel, (v3,)),
+    Call("leslie", lambda f: sd.linalg.leslie(f, f[:2]), lambda f: linalg.leslie(f, f[:2]), (v3,)),
     *(
         Call(
             "convolution_matrix",
-            lambda a, n=n, mode=mode: sd.convolution_matrix(a, n, mode),
+            lambda a, n=n, mode=mode: sd.linalg.convolution_matrix(a, n, mode),
             lambda a, n=n, mode=mode: linalg.convolution_matrix(a, n, mode),
             (v3,),
         )
@@ -332,30 +337,35 @@ CALLS = [
     ),
     Call("solve_sylvester", sd.solve_sylvester, linalg.solve_sylvester, (a33, regular(7), b33)),
     *(
-        Call("polar", lambda a, k=k: sd.polar(a)[k], lambda a, k=k: linalg.polar(a)[k], (regular(39, 2),))
+        Call("polar", lambda a, k=k: sd.linalg.polar(a)[k], lambda a, k=k: linalg.polar(a)[k], (regular(39, 2),))
         for k in (0, 1)
     ),
-    Call("polar", lambda a: sd.polar(a, "left")[1], lambda a: linalg.polar(a, "left")[1], (regular(39, 2),)),
+    Call("polar", lambda a: sd.linalg.polar(a, "left")[1], lambda a: linalg.polar(a, "left")[1], (regular(39, 2),)),
     Call(
         "eigh_tridiagonal",
-        lambda d, e: sd.eigh_tridiagonal(d, e[:2], eigvals_only=True),
+        lambda d, e: sd.linalg.eigh_tridiagonal(d, e[:2], eigvals_only=True),
         lambda d, e: linalg.eigh_tridiagonal(d, e[:2], eigvals_only=True),
         (np.array([1.0, 2.5, 4.0]), w3),
     ),
     Call("eigvalsh", sd.eigvalsh, lambda a: np.linalg.eigvalsh((a + a.mT) / 2), (regular(38, 2, (2,)),)),
     Call("eigh", lambda a: sd.eigh(a)[0], lambda a: np.linalg.eigvalsh((a + a.T) / 2), (regular(38, 2),)),
-    Call("simple_eigenvalues", sd.simple_eigenvalues, np.ones_like, (np.array([-1.0, 2.0, 3.0, 5.0]),)),
+    Call("simple_eigenvalues", sd.function("simple_eigenvalues"), np.ones_like, (np.array([-1.0, 2.0, 3.0, 5.0]),)),
     Call(
         "simple_eigenvectors",
-        sd.simple_eigenvectors,
+        sd.function("simple_eigenvectors"),
         lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors,
         (regular(38, 2),),
     ),
-    Call("eigenvectors", sd.eigenvectors, lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors, (regular(38, 2),)),
+    Call(
+        "eigenvectors",
+        sd.linalg.eigenvectors,
+        lambda a: np.linalg.eigh((a + a.T) / 2).eigenvectors,
+        (regular(38, 2),),
+    ),
     *(
         Call(
             name,
-            lambda a, name=name: getattr(sd, name)((a + a.T) / 2),
+            lambda a, name=name: sd.function(name)((a + a.T) / 2),
             lambda a, name=name: getattr(linalg, name)((a + a.T) / 2),
             (regular(39, 2),),
         )
@@ -363,14 +373,14 @@ CALLS = [
     ),
     Call(
         "isotropic",
-        lambda a: sd.isotropic(a @ a.T, np.sum(sd.eigvalsh(a @ a.T)) * sd.eigvalsh(a @ a.T) ** 2),
+        lambda a: sd.function("isotropic")(a @ a.T, np.sum(sd.eigvalsh(a @ a.T)) * sd.eigvalsh(a @ a.T) ** 2),
         lambda a: np.trace(a @ a.T) * (a @ a.T) @ (a @ a.T),
         (regular(39, 2),),
     ),
     *(
         Call(
             name,
-            lambda a, b, name=name: getattr(sd, name)(a @ a.T, sd.eigvalsh(a @ a.T) ** 2, b + b.T),
+            lambda a, b, name=name: sd.function(name)(a @ a.T, sd.eigvalsh(a @ a.T) ** 2, b + b.T),
             lambda a, b: a @ a.T @ (b + b.T) + (b + b.T) @ a @ a.T,
             (regular(39, 2), draw((2, 2), 41)),
         )
@@ -385,7 +395,7 @@ CALLS = [
     *(
         Call(
             f"{name}_differential{suffix}",
-            lambda a, b, name=name, n=n, suffix=suffix: getattr(sd, f"{name}_differential{suffix}")(
+            lambda a, b, name=name, n=n, suffix=suffix: sd.function(f"{name}_differential{suffix}")(
                 a @ a.T, *[b + k * b.T @ b + b.T for k in range(n)]
             ),
             lambda a, b, name=name, n=n: along(
@@ -399,7 +409,7 @@ CALLS = [
     *(
         Call(
             f"funm_differential{suffix}",
-            lambda a, b, n=n, suffix=suffix: getattr(sd, f"funm_differential{suffix}")(
+            lambda a, b, n=n, suffix=suffix: sd.function(f"funm_differential{suffix}")(
                 a @ a.T, np.sin, *[b + k * b.T @ b + b.T for k in range(n)]
             ),
             lambda a, b, n=n: along(linalg.sinm, a @ a.T, *[b + k * b.T @ b + b.T for k in range(n)]),
@@ -498,7 +508,7 @@ CALLS = [
     *(
         Call(
             name,
-            lambda x, n=name, args=args, kw=kw: getattr(sd, n)(*args, **kw) * x,
+            lambda x, n=name, args=args, kw=kw: sd.function(n)(*args, **kw) * x,
             lambda x, n=name, args=args, kw=kw: getattr(np, n)(*args, **kw) * x,
             (s0,),
         )
@@ -516,13 +526,13 @@ CALLS = [
     *(
         Call(
             name,
-            lambda x, y, n=name: sd.where(getattr(sd, n)(x > 0, y > 0), x, y),
+            lambda x, y, n=name: sd.where(sd.function(n)(x > 0, y > 0), x, y),
             lambda x, y, n=name: np.where(getattr(np, n)(x > 0, y > 0), x, y),
             (v3, w3),
         )
         for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
     ),
-    Call("invert", lambda x: sd.where(sd.invert(x > 0), x, 2 * x), lambda x: np.where(~(x > 0), x, 2 * x), (v3,)),
+    Call("invert", lambda x: sd.where(np.invert(x > 0), x, 2 * x), lambda x: np.where(~(x > 0), x, 2 * x), (v3,)),
     Call(
         "select",
         lambda x, y: sd.select([x > 0, y > 0], [x, 2 * y], 7.0),
@@ -531,8 +541,11 @@ CALLS = [
     ),
     both("pad", (a23,), ((1, 2), (0, 3))),
     both("pad", (a23,), 1),
-    *(Call("shift", lambda x, k=k: sd.shift(x, k), lambda x, k=k: np.eye(3, k=-k) @ x, (a34,)) for k in (-4, -1, 0, 2)),
-    Call("shift", lambda x: sd.shift(x, 1, axis=-1), lambda x: x @ np.eye(3, k=1), (a23,)),
+    *(
+        Call("shift", lambda x, k=k: sd.function("shift")(x, k), lambda x, k=k: np.eye(3, k=-k) @ x, (a34,))
+        for k in (-4, -1, 0, 2)
+    ),
+    Call("shift", lambda x: sd.function("shift")(x, 1, axis=-1), lambda x: x @ np.eye(3, k=1), (a23,)),
     Call("skew", sd.skew, lambda x: np.cross(x, np.eye(3)).T, (v3,)),
     Call("skew", sd.skew, lambda x: np.stack([np.cross(row, np.eye(3)).T for row in x]), (a23,)),
     *(
@@ -544,10 +557,15 @@ CALLS = [
         )
         for args in ((3,), (2, 5), (7, 0, -3))
     ),
-    Call("take_at", lambda x, at: sd.take_at(x, at, 1), lambda x, at: x[:, at], (a23, np.array([2, 0, 0, 2]))),
     Call(
         "take_at",
-        lambda x, at: sd.take_at(x, at, axis=1, shared=1),
+        lambda x, at: sd.function("take_at")(x, at, 1),
+        lambda x, at: x[:, at],
+        (a23, np.array([2, 0, 0, 2])),
+    ),
+    Call(
+        "take_at",
+        lambda x, at: sd.function("take_at")(x, at, axis=1, shared=1),
         lambda x, at: np.take_along_axis(x, at, 1),
         (a34, np.array([[3, 0], [1, 1], [0, 2]])),
     ),
@@ -561,7 +579,7 @@ CALLS = [
     *(
         Call(
             name,
-            lambda x, name=name, degree=degree: getattr(sd, name)(degree, x),
+            lambda x, name=name, degree=degree: sd.function(name)(degree, x),
             lambda x, name=name, degree=degree: getattr(special, name)(degree, x),
             (v3,),
         )
@@ -570,28 +588,28 @@ CALLS = [
     ),
     Call(
         "eval_genlaguerre",
-        lambda x: sd.eval_genlaguerre(3, 0.5, x),
+        lambda x: sd.special.eval_genlaguerre(3, 0.5, x),
         lambda x: special.eval_genlaguerre(3, 0.5, x),
         (v3,),
     ),
     Call("factorial", sd.factorial, special.factorial, (v3,)),
     Call(
         "sph_harm_y_real",
-        lambda x: sd.sph_harm_y_real(4, -3, x, 2.0 * x),
+        lambda x: sd.special.sph_harm_y_real(4, -3, x, 2.0 * x),
         lambda x: special.sph_harm_y(4, -3, x, 2.0 * x).real,
         (v3,),
     ),
     Call(
         "sph_harm_y_imag",
-        lambda x: sd.sph_harm_y_imag(5, 2, x, 2.0 * x),
+        lambda x: sd.special.sph_harm_y_imag(5, 2, x, 2.0 * x),
         lambda x: special.sph_harm_y(5, 2, x, 2.0 * x).imag,
         (v3,),
     ),
     Call("multigammaln", lambda x: sd.multigammaln(x, 3), lambda x: special.multigammaln(x, 3), (2.0 + v3,)),
-    Call("sici", lambda x: sum(sd.sici(x**2)), lambda x: sum(special.sici(x**2)), (v3,)),
-    Call("fresnel", lambda x: sum(sd.fresnel(x)), lambda x: sum(special.fresnel(x)), (v3,)),
-    Call("airy", lambda x: sum(sd.airy(x)), lambda x: sum(special.airy(x)), (v3,)),
-    Call("divmod", lambda x: sum(sd.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
+    Call("sici", lambda x: sum(sd.special.sici(x**2)), lambda x: sum(special.sici(x**2)), (v3,)),
+    Call("fresnel", lambda x: sum(sd.special.fresnel(x)), lambda x: sum(special.fresnel(x)), (v3,)),
+    Call("airy", lambda x: sum(sd.special.airy(x)), lambda x: sum(special.airy(x)), (v3,)),
+    Call("divmod", lambda x: sum(np.divmod(x, 2.0)), lambda x: sum(np.divmod(x, 2.0)), (v3,)),
 ]
 
 

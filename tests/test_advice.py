@@ -175,7 +175,7 @@ def test_habits_of_other_libraries_are_told_what_to_write(use: Any, says: str) -
         (lambda: scipy.special.comb(V, 2), "write binom"),
         (lambda: scipy.linalg.cholesky(A), "upper=True"),
         (lambda: scipy.linalg.solve(A, V), "write sd.solve"),
-        (lambda: scipy.linalg.polar(A), "write sd.polar"),
+        (lambda: scipy.linalg.polar(A), "write sd.linalg.polar"),
         (lambda: scipy.linalg.solve_sylvester(A, A, A), "write sd.solve_sylvester"),
         (lambda: scipy.linalg.lu(A), "write solve"),
     ],

@@ -50,7 +50,7 @@ LINEAR: dict[str, Callable[[Array, Array], Any]] = {
     "reshape": lambda v, t: t.reshape(9)[::-1].reshape(3, 3),
     "broadcast": lambda v, t: np.broadcast_to(t[0], (3, 3)),
     "named": lambda v, t: sd.name(t, "part") * v,
-    "adjugate": sd.adjugate_differential,
+    "adjugate": sd.function("adjugate_differential"),
     "jvp": lambda v, t: sd.jvp(np.sin(v) @ v, v, t),
     "vjp": lambda v, t: sd.vjp(np.maximum(v, 0.1) @ v, v, t),
     "constant term of zero": lambda v, t: t + 0.0 * v - np.zeros((3, 3)),

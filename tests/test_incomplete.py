@@ -82,7 +82,7 @@ def test_values_everywhere(name: str) -> None:
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "log_gammainc", "log_gammaincc"])
 def test_at_the_ends_of_the_domain(name: str) -> None:
     a, x = sd.scalar("a"), sd.scalar("x")
-    f = getattr(sd, name)(a, x)
+    f = sd.function(name)(a, x)
     kernel = sd.compile([f, sd.gradient(f, a), sd.gradient(f, x)], [a, x], backend="interpreter")
     below, log = "cc" not in name, "log" in name
     value, by_a, _ = kernel(2.5, math.inf)
@@ -100,10 +100,10 @@ def test_inverses_have_slopes_by_every_argument() -> None:
     """By the rule of implicit functions: along with a parameter the function stays what it is."""
     a, b, y = sd.scalar("a"), sd.scalar("b"), sd.scalar("y")
     pairs: list[tuple[Any, Any, list[Any]]] = [
-        (sd.gammaincinv(a, y), lambda v: sd.gammainc(a, v), [a]),
-        (sd.gammainccinv(a, y), lambda v: sd.gammaincc(a, v), [a]),
-        (sd.betaincinv(a, b, y), lambda v: sd.betainc(a, b, v), [a, b]),
-        (sd.stdtrit(a, y), lambda v: sd.stdtr(a, v), [a]),
+        (sd.special.gammaincinv(a, y), lambda v: sd.gammainc(a, v), [a]),
+        (sd.special.gammainccinv(a, y), lambda v: sd.gammaincc(a, v), [a]),
+        (sd.special.betaincinv(a, b, y), lambda v: sd.betainc(a, b, v), [a, b]),
+        (sd.special.stdtrit(a, y), lambda v: sd.special.stdtr(a, v), [a]),
     ]
     rng = np.random.default_rng(4)
     for inverse, forward, parameters in pairs:
@@ -290,7 +290,7 @@ def test_small_parameters_take_no_digits(name: str, order: str) -> None:
     if "b" in order and not two:
         pytest.skip("a function of one parameter")
     inputs = [sd.scalar(each) for each in ("abx" if two else "ax")]
-    function = getattr(sd, name + ("_by_" + order if order else ""))
+    function = sd.function(name + ("_by_" + order if order else ""))
     rng = np.random.default_rng(17)
     at = 10.0 ** rng.uniform(-25, 0, (25, len(inputs) - 1))
     near, far = rng.uniform(0.01, 1.0, 25), 10.0 ** rng.uniform(-12, 0.5 if not two else 0, 25)

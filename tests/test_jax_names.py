@@ -416,7 +416,7 @@ row(
     V,
     W,
 )
-row("special.wofz", lambda x, y: sd.wofz_real(0, x, y), lambda x, y: jnp.real(js.wofz(x + 1j * y)), V, W)
+row("special.wofz", lambda x, y: sd.special.wofz_real(0, x, y), lambda x, y: jnp.real(js.wofz(x + 1j * y)), V, W)
 # linalg
 Y("cholesky", lambda m, a: m.cholesky(a @ a.T + 3 * np.eye(3)), N)
 Y("cond", lambda m, a: m.cond(a), M)
@@ -520,10 +520,10 @@ for n in [
     "identity",
     "log1mexp",
 ]:
-    row("nn." + n, (lambda x, n=n: x if n == "identity" else getattr(sd, n)(x)), lambda x, n=n: getattr(jn, n)(x), V)
+    row("nn." + n, (lambda x, n=n: x if n == "identity" else sd.function(n)(x)), lambda x, n=n: getattr(jn, n)(x), V)
 row(
     "nn.dot_product_attention",
-    lambda *a: getattr(sd, "dot_product_attention")(*a),  # noqa: B009, PLW0108
+    lambda *a: sd.function("dot_product_attention")(*a),  # noqa: PLW0108
     lambda q, k, v: jn.dot_product_attention(q[None, :, None], k[None, :, None], v[None, :, None])[0, :, 0],
     N,
     M,
@@ -536,7 +536,7 @@ row(
     V,
 )
 for n in ["scaled_dot_general", "scaled_matmul", "get_scaled_dot_general_config"]:
-    row("nn." + n, lambda a, b, n=n: getattr(sd, n)(a, b), lambda a, b: a @ b, N, M)
+    row("nn." + n, lambda a, b, n=n: sd.function(n)(a, b), lambda a, b: a @ b, N, M)
 # fft
 for n in ("fft", "ifft", "rfft", "ihfft"):
     F(n, lambda m, a, n=n: getattr(m, n)(a), V)

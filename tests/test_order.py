@@ -115,7 +115,7 @@ def test_at_ties_the_derivative_is_the_mean_over_all_orders(backend: str) -> Non
     x, y = sd.vector("x", 6), sd.vector("y", 6)
     jacobian = sd.compile(sd.jacobian(np.sort(x), x), [x], backend=backend)
     forth = sd.compile(sd.arrange(y, x), [y, x], backend=backend)
-    back = sd.compile(sd.restore(y, x), [y, x], backend=backend)
+    back = sd.compile(sd.function("restore")(y, x), [y, x], backend=backend)
     for _ in range(12):
         value, other = RNG.integers(0, 3, 6) / 10.0, RNG.uniform(-1.0, 1.0, 6)
         mean = np.mean([np.eye(6)[list(p)] for p in orders(value)], axis=0)
@@ -278,7 +278,7 @@ def test_text_says_it_again() -> None:
     x, y = sd.array("x", (2, 3)), sd.array("y", (2, 3))
     value, other = RNG.uniform(-1.0, 1.0, (2, 3)), RNG.uniform(-1.0, 1.0, (2, 3))
     median = np.median(x, axis=1)
-    formulas: list[Any] = [np.sort(x, axis=0) + y, sd.arrange(y, x), sd.restore(y, x, axis=-2)]
+    formulas: list[Any] = [np.sort(x, axis=0) + y, sd.arrange(y, x), sd.function("restore")(y, x, axis=-2)]
     for f in (*formulas, sd.gradient((median * y[0, 0]).sum(), x)):
         again = sd.compile(str(f), y=(2, 3), x=(2, 3), backend="interpreter")
         values = {"x": value, "y": other}

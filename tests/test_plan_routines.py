@@ -126,7 +126,7 @@ def test_adjugates_of_every_rank(n: int, lost: int) -> None:
     X = of_rank(n - lost, n)
     unknown = X.copy()
     unknown[0, 2, 1], unknown[2, 0, 0] = np.nan, np.inf
-    value = sd.adjugate(a)
+    value = sd.linalg.adjugate(a)
     for formula in (value, sd.gradient(np.linalg.det(a), a), sd.gradient(np.sum(value**2), a)):
         agree(formula, [X], [X[0]], [unknown], tolerance=1e-12)
     agree(value, [X.astype(np.float32)])
@@ -143,14 +143,14 @@ def test_adjugates_against_definitions() -> None:
         found: Array = np.linalg.det(minors) * (-1.0) ** np.add.outer(np.arange(6), np.arange(6))
         return found
 
-    np.testing.assert_allclose(sd.compile(sd.adjugate(a))(X), cofactors(X), rtol=1e-9, atol=1e-9)
-    got = sd.compile(sd.jvp(sd.adjugate(a), a, e))(X, E)
+    np.testing.assert_allclose(sd.compile(sd.linalg.adjugate(a))(X), cofactors(X), rtol=1e-9, atol=1e-9)
+    got = sd.compile(sd.jvp(sd.linalg.adjugate(a), a, e))(X, E)
     np.testing.assert_allclose(got, cofactors(X + E) - cofactors(X), rtol=1e-9, atol=1e-9)
 
 
 def test_adjugates_of_few_rows_in_letters() -> None:
     a = sd.matrix("A", "n", "n")
-    formulas = [sd.adjugate(a), sd.gradient(np.sum(sd.adjugate(a) ** 2), a)]
+    formulas = [sd.linalg.adjugate(a), sd.gradient(np.sum(sd.linalg.adjugate(a) ** 2), a)]
     for n in range(6):
         X = rng.normal(size=(3, n, n))
         for formula in formulas:

@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 
 import symdiff as sd
+from fuzz.arguments import PUBLIC
 
 x, s = sd.vector("x", 3), sd.scalar("s")
 #: The package without its types, for calls that they forbid.
@@ -140,9 +141,7 @@ def test_a_dict_beside_positions() -> None:
         sd.compile("h = x**2\nh + 1").values({"x": 1.0})
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in sd.__all__ if not isinstance(getattr(sd, name), type) and name != "merge_shapes"]
-)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_a_wrong_count_of_arguments_is_told_with_the_parameters(name: str) -> None:
     function = getattr(sd, name)
     parameters = [*signature(function).parameters.values()]

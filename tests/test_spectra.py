@@ -261,11 +261,11 @@ SPECTRA_REFUSED: dict[str, tuple[Callable[[], Any], type[sd.SymdiffError], str]]
     "eig": (lambda: np.linalg.eig(M), sd.UnsupportedError, "eigh"),
     "logm of any matrix": (lambda: sd.logm(M), sd.UnsupportedError, "symmetric"),
     "expm of a rectangle": (lambda: sd.expm(A), sd.ShapeError, "square"),
-    "expm_frechet of two shapes": (lambda: sd.expm_frechet(M, A), sd.ShapeError, "one shape"),
-    "polar of a side": (lambda: sd.polar(M, "both"), sd.ArgumentError, "left"),
+    "expm_frechet of two shapes": (lambda: sd.linalg.expm_frechet(M, A), sd.ShapeError, "one shape"),
+    "polar of a side": (lambda: sd.linalg.polar(M, "both"), sd.ArgumentError, "left"),
     "sylvester": (lambda: sd.solve_sylvester(M, M, A), sd.ShapeError, "n by m"),
-    "leslie": (lambda: sd.leslie(V, V), sd.ShapeError, "one rate less"),
-    "companion of a number": (lambda: sd.companion(V[:1]), sd.ShapeError, "2 at least"),
+    "leslie": (lambda: sd.linalg.leslie(V, V), sd.ShapeError, "one rate less"),
+    "companion of a number": (lambda: sd.linalg.companion(V[:1]), sd.ShapeError, "2 at least"),
     "logm of a vector": (lambda: sd.logm(V), sd.ShapeError, "square"),
     "eigvalsh of a rectangle": (lambda: np.linalg.eigvalsh(A), sd.ShapeError, "square"),
     "full matrices": (lambda: np.linalg.svd(A), sd.UnsupportedError, "full_matrices=False"),
@@ -375,7 +375,7 @@ def test_polar_factors_of_equal_clustered_and_small_singular_values(spread: floa
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     a = turn @ np.diag([1.0, 1.0 + spread, smallest * (1 + spread)]) @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
     e, x = rng.normal(size=(3, 3)), sd.matrix("x", 3, 3)
-    factors = sd.polar(x)
+    factors = sd.linalg.polar(x)
     kernel = sd.compile([*factors, *(sd.jvp(one, x, e) for one in factors)], [x])
 
     def exact(m: Any) -> tuple[Any, Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import AbsentError, ArgumentError
 from ..graph import INT, input, label
 from ..graph import stop_gradient as stopped
+from ..ground.advice import advice
 from ..ground.guard import guarded
 from .array import Array, asarray, call
-from .numpy.library import LIBRARY
+from .numpy.library import LIBRARY, MODULES, public_name
 from .numpy.operands import as_node, provenance_of
 from .numpy.shaping import parse_shape
 from .outputs import fields_of, is_structure, leaves, names, pack, template_of
@@ -398,10 +399,23 @@ def stop_gradient(x: Any) -> Array:
 
 @guarded
 class Operations:
-    """The operations of the library as attributes, as users have them."""
+    """Operations of the library as attributes: all, or those of a public module."""
 
-    def __getattr__(self, name: str) -> Any:
-        return function(name)
+    def __init__(self, module: str | None = None) -> None:
+        self._module = module
+
+    def __repr__(self) -> str:
+        return f"<operations of {self._module or 'the library'}>"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if self._module is None or name in MODULES[self._module]:
+            return function(name)
+        known = public_name(name)
+        told = f"; write {known}" if known else advice(name, {}, MODULES[self._module])
+        raise AbsentError(f"{self._module} has no {name!r}{told}")
+
+    def __dir__(self) -> list[str]:
+        return sorted(LIBRARY if self._module is None else MODULES[self._module])
 
 
 @guarded

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -668,7 +669,7 @@ def _scatter(call: _Call, x: Value, at: Value, updates: Value) -> Value:
         if len(set(places.tolist())) < len(places):
             raise call.refusal("a place that is written more than once")
         old = sd.take(row, places.tolist())
-        function = {"mul": lambda a, b: a * b, "min": sd.minimum, "max": sd.maximum}[kind]
+        function = {"mul": operator.mul, "min": sd.minimum, "max": sd.maximum}[kind]
         values = function(old, values)
     return _written(x, values, places)
 
@@ -798,7 +799,7 @@ def _window(x: Array, call: _Call, place: Sequence[int], out: Sequence[int]) -> 
     return x[(..., *cuts)]
 
 
-_POOLS = {"reduce_window_sum": (lambda a, b: a + b, 0.0), "reduce_window_max": (sd.maximum, -np.inf),
+_POOLS = {"reduce_window_sum": (operator.add, 0.0), "reduce_window_max": (sd.maximum, -np.inf),
           "reduce_window_min": (sd.minimum, np.inf)}  # fmt: skip
 
 

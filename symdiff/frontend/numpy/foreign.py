@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Container
+from collections.abc import Callable
 from types import FrameType
 
 from ...ground.advice import REFUSED
@@ -29,13 +29,13 @@ _OF_SCIPY = {
 }
 
 
-def told_of_scipy(library: Container[str]) -> str | None:
+def told_of_scipy(public_name: Callable[[str], str | None]) -> str | None:
     """Return what to write in place of the function of SciPy that asks for numbers, None where there is none.
 
     Parameters
     ----------
-    library : container of str
-        The functions that there are.
+    public_name : callable
+        How users write an operation of a name, None where there is none.
 
     Notes
     -----
@@ -57,8 +57,9 @@ def told_of_scipy(library: Container[str]) -> str | None:
         elif module.startswith("scipy."):
             # a wrapper that goes over batches knows the function as f
             name = getattr(frame.f_locals.get("f"), "__name__", frame.f_code.co_name)
-            if name in library:
-                form = _OF_SCIPY.get(name, f"sd.{name}(...)")
+            known = public_name(name)
+            if known:
+                form = _OF_SCIPY.get(name, f"{known}(...)")
                 found = f"a function of SciPy, {name}, computes with numbers; write {form} of symbols"
             elif name in REFUSED:
                 found = f"a function of SciPy, {name}, computes with numbers, and symdiff has none: {REFUSED[name]}"

@@ -418,3 +418,69 @@ DIRECT = frozenset(
     for name, entry in LIBRARY.items()
     if isinstance(entry.call, partial) and entry.call.func is apply and entry.call.args == (name,)
 )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+#: Linear algebra, under the names of NumPy and SciPy.
+LINALG = _words("""
+    adjugate block_diag cho_factor cho_solve cholesky circulant companion cond convolution_matrix cross det diagonal
+    eigenvectors eigh eigh_tridiagonal eigvalsh expm expm_frechet fiedler funm hankel inv kron leslie logabsdet
+    logdet logm lstsq matmul matrix_norm matrix_power matrix_rank matrix_transpose multi_dot norm outer pinv polar
+    qr slogdet solve solve_sylvester solve_triangular sqrtm svd svdvals tensordot tensorinv tensorsolve toeplitz
+    trace vecdot vector_norm
+""")
+
+#: Special functions, under SciPy's names where it has them.
+SPECIAL = _words("""
+    airy airyai airyaiprime airybi airybiprime beta betainc betaincinv betaln binom boxcox boxcox1p cbrt ci dawsn
+    digamma ellipe ellipk ellipkm1 entr erf erfc erfcinv erfcx erfinv eval_chebyt eval_chebyu eval_genlaguerre
+    eval_hermite eval_hermitenorm eval_laguerre eval_legendre exp1 exp10 exp2 expi expit expm1 expn exprel factorial
+    fresnel fresnelc fresnels gamma gammainc gammaincc gammainccinv gammaincinv gammaln huber hyp0f1 hyp1f1 hyp2f1
+    i0 i0e i1 i1e inv_boxcox inv_boxcox1p iv j0 j1 jv k0 k0e k1 k1e kl_div kv kve lambertw lambertwm1 lgamma
+    log1mexp log1p log_betainc log_expit log_gammainc log_gammaincc log_ndtr log_softmax log_stdtr loggamma logit
+    logsumexp multigammaln ndtr ndtri owens_t poch polygamma pseudo_huber psi rel_entr si sici sinc softmax softplus
+    spence sph_harm_y_imag sph_harm_y_real spherical_jn stdtr stdtrit voigt_profile wofz_imag wofz_real xlog1py
+    xlogy y0 y1 yv zeta
+""")
+
+#: Functions of neural networks, under PyTorch's and JAX's names.
+NN = _words("""
+    celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax logmeanexp
+    logsumexp mish one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid
+    squareplus standardize swish tanh
+""")
+
+#: What is used daily, of NumPy's and of the modules above. NumPy's other functions take symbols as they are.
+DAILY = _words("""
+    abs acos acosh add_at all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
+    arrange asin asinh atan atan2 atanh average block broadcast_to cbrt ceil clip concat concatenate conj convolve
+    copysign correlate cos cosh cov cross cummax cummin cumprod cumsum deg2rad diag diff divide dot einsum equal exp
+    exp2 expand_dims expm1 eye flip floor full_like greater greater_equal heaviside hstack hypot identity imag inner
+    interp isfinite isinf isnan kron less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not
+    logical_or matmul matrix_transpose max maximum mean median min minimum mod moveaxis multiply negative not_equal
+    ones ones_like outer pad percentile permute_dims piecewise polyval pow power prod quantile ravel real reciprocal
+    remainder repeat reshape roll round select sign sin sinc sinh sort split sqrt square squeeze stack std subtract
+    sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose trapezoid tri tril triu unstack var
+    vecdot vstack where zeros zeros_like block_diag cho_solve cholesky det eigh eigvalsh expm funm inv logabsdet
+    logdet logm lstsq matrix_power norm pinv qr slogdet solve solve_sylvester solve_triangular sqrtm svd svdvals
+    toeplitz unit beta betainc betaln digamma entr erf erfc erfcx erfinv expit factorial gamma gammainc gammaincc
+    gammaln huber j0 j1 lambertw lgamma log_ndtr log_softmax logit logsumexp multigammaln ndtr ndtri polygamma
+    rel_entr xlog1py xlogy cot csc gelu leaky_relu log_sigmoid logmeanexp one_hot relu sec sech sigmoid silu softmax
+    softplus standardize
+""")
+
+#: The operations that each public module holds; formula text may call all of the library by their bare names.
+MODULES = {"sd": DAILY, "sd.linalg": LINALG, "sd.special": SPECIAL, "sd.nn": NN}
+
+
+def public_name(name: str) -> str | None:
+    """Return how users write an operation: of a public module, NumPy's own, or by its name; None if there is none."""
+    if name not in LIBRARY:
+        return None
+    modules = [module for module, held in MODULES.items() if name in held]
+    if modules:
+        return f"{modules[0]}.{name}"
+    return f"np.{name}" if hasattr(np, name) else f"sd.function({name!r})"

@@ -26,7 +26,7 @@ from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .creation import check_device
 from .foreign import is_masked, told_of_scipy
-from .library import LIBRARY, Entry
+from .library import Entry, public_name
 from .positions import MOVING
 
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
@@ -147,7 +147,7 @@ class Operand:
             is_of_sizes = not self.node.is_input and not self.provenance.facts.inputs
             if is_of_sizes:
                 raise ShapeError(told_unknown(str(self)))
-            raise SymbolError(told_of_scipy(LIBRARY) or told)
+            raise SymbolError(told_of_scipy(public_name) or told)
         if numbers.ndim:
             raise SymbolError(f"{kind}() of an array of shape {show(self.shape)}; expected one number")
         return numbers[()]
@@ -205,7 +205,7 @@ class Operand:
             return numbers if dtype is None else numbers.astype(dtype)
         if self.ndim or not (dtype is None or to_objects):
             raise SymbolError(
-                told_of_scipy(LIBRARY)
+                told_of_scipy(public_name)
                 or "a symbol has no numbers for an array of numbers; build the array with np.stack([...]) or "
                 "sd.asarray([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; docs/functions.md) in "
                 "place of one that computes with numbers, or compile first"
