@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -96,20 +97,28 @@ class ComplexTemplate(Record):
         return [numbers, np.broadcast_to(numbers.dtype.type(0), numbers.shape)]
 
 
+@lru_cache(maxsize=256)
+def _fields_of(kind: type) -> tuple[str, ...] | None:
+    if issubclass(kind, ComplexParts):
+        return ("real", "imag")
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple(kind._fields)
+    return tuple(one.name for one in dataclasses.fields(kind) if one.init) if dataclasses.is_dataclass(kind) else None
+
+
+@lru_cache(maxsize=256)
+def _holds_others(kind: type) -> bool:
+    return issubclass(kind, Mapping | list | tuple) or _fields_of(kind) is not None  # type: ignore[arg-type]
+
+
 def fields_of(value: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a named tuple or a dataclass, None for any other value."""
-    if isinstance(value, ComplexParts):
-        return ("real", "imag")
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return tuple(value._fields)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return tuple(one.name for one in dataclasses.fields(value) if one.init)
-    return None
+    return _fields_of(type(value))  # type: ignore[arg-type]
 
 
 def is_structure(value: Any) -> bool:
     """Tell whether a value holds others."""
-    return isinstance(value, Mapping | list | tuple) or fields_of(value) is not None
+    return _holds_others(type(value))  # type: ignore[arg-type]
 
 
 def _never(value: Any) -> bool:
@@ -118,7 +127,7 @@ def _never(value: Any) -> bool:
 
 def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
     """Return ``value`` with every array, and every part that ``is_leaf`` is true of, replaced by :data:`LEAF`."""
-    if is_leaf(value):
+    if not is_structure(value) or is_leaf(value):
         return LEAF
     if isinstance(value, Mapping):
         return {str(name): template_of(part, is_leaf) for name, part in value.items()}
@@ -126,24 +135,20 @@ def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
     if fields is not None:
         kind = ComplexTemplate if isinstance(value, ComplexParts) else Record
         return kind(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
-    if isinstance(value, list | tuple):
-        parts = [template_of(part, is_leaf) for part in value]
-        return parts if isinstance(value, list) else tuple(parts)
-    return LEAF
+    parts = [template_of(part, is_leaf) for part in value]
+    return parts if isinstance(value, list) else tuple(parts)
 
 
 def leaves(value: Any, is_leaf: Callable[[Any], bool] = _never) -> list[Any]:
     """Return the arrays of a structure in order, and the parts that ``is_leaf`` is true of."""
-    if is_leaf(value):
+    if not is_structure(value) or is_leaf(value):
         return [value]
     if isinstance(value, Mapping):
         return [leaf for part in value.values() for leaf in leaves(part, is_leaf)]
     fields = fields_of(value)
     if fields is not None:
         return [leaf for name in fields for leaf in leaves(getattr(value, name), is_leaf)]
-    if isinstance(value, list | tuple):
-        return [leaf for part in value for leaf in leaves(part, is_leaf)]
-    return [value]
+    return [leaf for part in value for leaf in leaves(part, is_leaf)]
 
 
 def transform(value: Any, function: Callable[[Any], Any], is_leaf: Callable[[Any], bool] = _never) -> Any:

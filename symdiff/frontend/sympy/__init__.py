@@ -32,6 +32,7 @@ Add
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,13 @@ _REFUSALS = (TypeError, ValueError, NotImplementedError, ArithmeticError, Attrib
 
 def is_sympy(value: object) -> bool:
     """Tell whether ``value`` is an expression, matrix or array of SymPy, or definitions of them."""
+    return _is_of_sympy(type(value))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=256)
+def _is_of_sympy(kind: type) -> bool:
     # the class of an undefined function has no module
-    packages = {str(cls.__module__).partition(".")[0] for cls in type(value).__mro__}
-    return "sympy" in packages
+    return any(str(cls.__module__).partition(".")[0] == "sympy" for cls in kind.__mro__)
 
 
 def holds_sympy(value: object) -> bool:

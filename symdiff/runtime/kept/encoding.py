@@ -172,7 +172,10 @@ def _plain_program(program: Program) -> Any:
 
 def _table(codes: Mapping[int, int]) -> bytes:
     """Return a table for :meth:`bytes.translate`."""
-    return bytes(codes.get(code, 0) for code in range(256))
+    table = bytearray(256)
+    for code, other in codes.items():
+        table[code] = other
+    return bytes(table)
 
 
 def _plain_code(code: Bytecode) -> Any:

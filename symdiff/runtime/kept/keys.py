@@ -11,7 +11,7 @@ from __future__ import annotations
 import marshal
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,17 +35,12 @@ _PLAIN = (str, int, float, bool, type(None))
 
 def key_of(*parts: object) -> str:
     """Return the name for what is decided by some values, plain ones of which ``repr`` tells all."""
-    import hashlib
-
-    told = repr((_own_files(), _machine(), compiler_seen(), parts))
-    return PREFIX + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    return PREFIX + _hash(repr((_own_files(), _machine(), compiler_seen(), parts)))
 
 
 def part_of(key: str, part: str) -> str:
     """Return the name of a part of a record."""
-    import hashlib
-
-    return PREFIX + hashlib.sha256(f"{key} {part}".encode()).hexdigest()
+    return PREFIX + _hash(f"{key} {part}")
 
 
 def is_plain(value: Any) -> bool:
@@ -94,8 +89,8 @@ def _machine() -> tuple[object, ...]:
 
 
 @cache
-def _own_files() -> tuple[object, ...]:
-    """Return the version of symdiff, and size and age of each of its files."""
+def _own_files() -> str:
+    """Return a hash of the version of symdiff, and of size and age of each of its files."""
     found: list[tuple[str, int, int]] = []
     folders: list[str] = [str(_ROOT)]
     while folders:
@@ -107,8 +102,10 @@ def _own_files() -> tuple[object, ...]:
                 elif item.name.endswith((".py", ".so", ".pyd")):
                     state = item.stat()
                     found.append((item.path, state.st_size, state.st_mtime_ns))
-    return (VERSION, FORMAT, *_flat(sorted(found)))
+    return _hash(repr((VERSION, FORMAT, sorted(found))))
 
 
-def _flat(rows: Sequence[tuple[str, int, int]]) -> Iterable[object]:
-    return (part for row in rows for part in row)
+def _hash(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

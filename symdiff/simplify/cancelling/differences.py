@@ -32,7 +32,7 @@ class _Difference(NamedTuple):
 def _divided_difference(node: Node) -> Node | None:
     """Write a divided difference as a function of its own, which has a value where both places are equal."""
     parts = [peel(part) for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts]
-    if not any(part.op in SUMS for part in parts) or not any(map(_difference, parts)):
+    if not any(map(_difference, parts)) or not any(part.op in SUMS for part in parts):
         return None
     factors = as_monomial(node)
     if factors is None:

@@ -48,8 +48,10 @@ def _powers_of_same_base(node: Node) -> Node | None:
 
 def _without_a_base(node: Node) -> Node | None:
     found = factors_of(node, FACTORS)
-    if not found.whole or len(found.parts) < 2 or not any(n < 0.0 or part.is_power for part, n in found.parts):
+    if not found.whole or not any(n < 0.0 or part.is_power for part, n in found.parts):
         return None
+    if len({part.args[0] if part.is_root or part.is_power else part for part, _ in found.parts}) == len(found.parts):
+        return None  # each base stands there once
     sides: dict[bool, dict[Node, list[_Factor]]] = {True: {}, False: {}}
     for part, n in found.parts:
         base, exponent = _as_power(part)
