@@ -72,7 +72,7 @@ from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
 from .simplify import finish, inline, join_cosines, simplify, stabilize
-from .simplify.narrowing import narrow
+from .simplify.narrowing import count_from_whole, narrow
 from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
@@ -375,7 +375,7 @@ def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     trace("inlined.txt", lambda: listing(inlined))
     simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = mask_matrices(lift_products(join_recurrences(narrow(simplified))))
+    nodes = count_from_whole(mask_matrices(lift_products(join_recurrences(narrow(simplified)))))
     trace("guarded.txt", lambda: listing(nodes))
     return nodes
 

@@ -9,22 +9,28 @@ larger one are taken from that one. Nothing is computed twice that was computed 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import gcd
 from typing import TypeAlias
 
 from ..graph import (
     BOOL,
+    INT,
     Item,
     Node,
     concatenate,
+    constant,
     contract,
     cumulative,
     elementwise,
+    extent,
     gather,
     normalize,
     pad,
+    part_of_part,
     postorder,
     put,
     rebuild,
@@ -57,8 +63,28 @@ class ListedPlaces:
     indices: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class CalledPlaces:
+    """Positions that a call brings, counted along a regular part of an axis.
+
+    ``width`` is that of blocks of neighbours, which are counted and read in place of elements, if there are any.
+    """
+
+    at: Node
+    start: Dim
+    step: int
+    count: Dim
+    width: Dim | None = None
+
+    def within(self, item: Item) -> CalledPlaces:
+        """Return them along the axis of which theirs is a regular part."""
+        ((start, step, count),) = part_of_part((item,), ((self.start, self.step, self.count),))
+        assert count is not None
+        return CalledPlaces(self.at, start, step, count, self.width)
+
+
 #: What is read of an axis: a regular part, a list of positions, or positions that a call brings.
-Entry: TypeAlias = "Item | ListedPlaces | Node"
+Entry: TypeAlias = "Item | ListedPlaces | CalledPlaces"
 #: What is read of each axis.
 Part: TypeAlias = tuple[Entry, ...]
 #: An argument's part for each argument, None where none of it is read, and what is made of these.
@@ -68,6 +94,8 @@ Inward: TypeAlias = tuple[list["Part | None"], Callable[[list[Node]], Node]]
 _LETTER = 64
 #: Most parts of a node that are computed one by one.
 _PARTS = 16
+#: Most places that are listed to read single ones of axes that are merged.
+_LISTED = 4096
 _SELECTIONS = frozenset(("slice", "gather", "take"))
 _BY_MATRIX = MATRIX_OPS | {"expm", "pinv", "spectral"}
 
@@ -96,6 +124,58 @@ def narrow(roots: Sequence[Node]) -> list[Node]:
         return list(roots)
     narrowed = _Narrowed(roots, order)
     return narrowed.results() if narrowed.found else list(roots)
+
+
+def count_from_whole(roots: Sequence[Node]) -> list[Node]:
+    """Count positions that a call brings along whole arrays in place of parts, which would be copied to be read.
+
+    Afterwards positions are computed with, so no rule may come behind it.
+    """
+    if not any(root.below & TAKEN for root in roots):
+        return list(roots)
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        again = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        if again.op == "take" and again.args[0].is_slice:
+            again = _taken_of_whole(again)
+        elif again.is_pad and again.args[0].op == "put":
+            again = _put_into_whole(again)
+        new[node] = again
+    return [new[root] for root in roots]
+
+
+def _taken_of_whole(node: Node) -> Node:
+    part, at = node.args
+    axis, shared = node.payload.axis + part.ndim, node.payload.shared
+    items = part.payload.items
+    spots = [spot for spot, item in enumerate(items) if item[2] is not None]
+    spot, (x,) = spots[axis], part.args
+    if items[spot] == whole(x.shape[spot]) or not _is_open(part) or spots[axis - shared : axis] != list(
+        range(spot - shared, spot)
+    ):
+        return node
+    rest = slicing(x, (*items[:spot], whole(x.shape[spot]), *items[spot + 1 :]))
+    return take(rest, _counted(at, items[spot]), axis, shared)
+
+
+def _put_into_whole(node: Node) -> Node:
+    (inner,) = node.args
+    axis, items = inner.payload.axis + inner.ndim, node.payload.items
+    spots = [spot for spot, item in enumerate(items) if item[2] is not None]
+    size = node.shape[spots[axis]]
+    if items[spots[axis]] == whole(size):
+        return node
+    x, at = inner.args
+    rest = put(x, _counted(at, items[spots[axis]]), axis, size, inner.payload.shared)
+    return pad(rest, (*items[: spots[axis]], whole(size), *items[spots[axis] + 1 :]), node.shape)
+
+
+def _counted(at: Node, item: Item) -> Node:
+    """Return positions of a regular part as those of the whole axis."""
+    start, step, _ = item
+    paced = elementwise("multiply", (at, constant(float(step))), INT) if step != 1 else at
+    first = constant(float(start)) if isinstance(start, int) else extent(start)
+    return elementwise("add", (paced, first), INT)
 
 
 def _is_open(x: Node) -> bool:
@@ -211,8 +291,8 @@ def _all(node: Node) -> Part:
 
 def _sizes(entry: Entry) -> Shape:
     """Return the axes that an entry leaves of one."""
-    if isinstance(entry, Node):
-        return entry.shape
+    if isinstance(entry, CalledPlaces):
+        return entry.at.shape if entry.width is None else (*entry.at.shape, entry.width)
     if isinstance(entry, ListedPlaces):
         return (len(entry.indices),)
     return () if entry[2] is None else (entry[2],)
@@ -231,20 +311,30 @@ def taken(x: Node, part: Part) -> Node:
     """Return a part of an array."""
     if part == _all(x):
         return x
-    pairs = zip(part, x.shape, strict=True)
-    items = tuple([entry if isinstance(entry, tuple) else whole(size) for entry, size in pairs])
-    result = settle(slicing(x, items))
+    result = settle(slicing(x, tuple(map(_regular, part, x.shape))))
     at = result.ndim
     for entry in reversed(part):
         if not isinstance(entry, tuple):
             at -= 1
-            if isinstance(entry, Node):
-                result = take(result, entry, at)
-            elif isinstance(entry, ListedPlaces):
+            if isinstance(entry, ListedPlaces):
                 result = gather(result, at, entry.indices)
+            else:
+                if entry.width is not None:
+                    blocks = (entry.count, entry.width)
+                    result = reshape(result, (*result.shape[:at], *blocks, *result.shape[at + 1 :]))
+                result = take(result, entry.at, at)
         elif entry[2] is not None:
             at -= 1
     return result
+
+
+def _regular(entry: Entry, size: Dim) -> Item:
+    """Return the regular part of an axis that positions are counted along."""
+    if isinstance(entry, tuple):
+        return entry
+    if isinstance(entry, ListedPlaces):
+        return whole(size)
+    return (entry.start, entry.step if entry.width is None else 1, entry.count * (entry.width or 1))
 
 
 def _within_part(inner: Part, part: Part) -> Part:
@@ -255,6 +345,9 @@ def _within_part(inner: Part, part: Part) -> Part:
             rest += [whole(size) for size in _sizes(entry)]
         elif isinstance(held, tuple) and held[:2] == (0, 1):
             rest.append(entry)
+        elif isinstance(held, ListedPlaces):
+            assert isinstance(entry, ListedPlaces)
+            rest.append(ListedPlaces(tuple([held.indices.index(i) for i in entry.indices])))
         else:
             assert isinstance(held, tuple)
             assert isinstance(entry, tuple)
@@ -480,8 +573,26 @@ def _matrix(node: Node, part: Part) -> Inward:
     return parts, lambda args: remake(node, tuple(args))
 
 
+def _open_triangle(node: Node, axis: int, entry: Entry) -> Entry:
+    if axis < node.ndim - 2 or (isinstance(entry, tuple) and entry[1] == 1 and isinstance(entry[0], int)):
+        return entry
+    return whole(node.shape[axis])
+
+
 def _triangle(node: Node, part: Part) -> Inward:
-    return [part], lambda args: triangle(args[0], node.payload.upper, node.payload.offset)
+    upper, offset = node.payload
+    lead, kept = part[:-2], [entry for entry in part[-2:] if isinstance(entry, tuple)]
+    (row, _, rows), (column, _, columns) = kept
+    assert isinstance(row, int)
+    assert isinstance(column, int)
+    own = (*lead, (row, 1, 1 if rows is None else rows), (column, 1, 1 if columns is None else columns))
+
+    def make(args: list[Node]) -> Node:
+        made = triangle(args[0], upper, offset + row - column)
+        items = [(0, 1, None if entry[2] is None else size) for entry, size in zip(kept, made.shape[-2:], strict=True)]
+        return settle(slicing(made, (*map(whole, made.shape[:-2]), *items)))
+
+    return [own], make
 
 
 def _pieces(node: Node, entry: Entry) -> list[Entry | None] | None:
@@ -497,25 +608,25 @@ def _pieces(node: Node, entry: Entry) -> list[Entry | None] | None:
         begin = begin + size
     if hit == 0:
         return None
-    lengths = [piece for piece in found if piece is not None]
-    if isinstance(entry, tuple) and entry[2] is None:
+    if isinstance(entry, CalledPlaces) or (isinstance(entry, tuple) and entry[2] is None):
         return found if hit == 1 else None
     total: Dim = 0
-    for piece in lengths:
-        for size in _sizes(piece):
+    for piece in found:
+        for size in _sizes(piece) if piece is not None else ():
             total = total + size
     return found if total == _sizes(entry)[0] else None
 
 
 def _piece(entry: Entry, begin: Dim, size: Dim) -> Entry | None:
-    if isinstance(entry, Node):
-        return None
+    if isinstance(entry, CalledPlaces):
+        item = _regular(entry, size)
+        held = _piece(item, begin, size)
+        return replace(entry, start=entry.start - begin) if held and _sizes(held) == (item[2],) else None
     if isinstance(entry, ListedPlaces):
         if not isinstance(begin, int) or not isinstance(size, int):
             return None
-        # in one array: others would have to be put in order again
-        inside = all(begin <= at < begin + size for at in entry.indices)
-        return ListedPlaces(tuple([at - begin for at in entry.indices])) if inside else None
+        inside = tuple([at - begin for at in entry.indices if begin <= at < begin + size])
+        return ListedPlaces(inside) if inside else None
     start, step, length = entry
     shift = start - begin
     if shift == 0 and length == size and step == 1:
@@ -550,9 +661,19 @@ def _concatenate(node: Node, part: Part) -> Inward:
         if len(own) == 1:
             return own[0]
         back = isinstance(entry, tuple) and entry[1] < 0
-        return concatenate(own[::-1] if back else own, _place(part, axis))
+        at = _place(part, axis)
+        joined = concatenate(own[::-1] if back else own, at)
+        return gather(joined, at, _order_of(node, entry.indices)) if isinstance(entry, ListedPlaces) else joined
 
     return parts, make
+
+
+def _order_of(node: Node, indices: Sequence[int]) -> tuple[int, ...]:
+    """Return where listed places of a joint axis stand, once those of each array stand together."""
+    sizes = [nominal(arg.shape[node.payload.axis], _LETTER) for arg in node.args]
+    ends = list(accumulate(sizes))
+    arranged = sorted(range(len(indices)), key=lambda k: bisect_right(ends, indices[k]))
+    return tuple(sorted(range(len(indices)), key=arranged.__getitem__))
 
 
 def _overlap(item: Item, entry: Entry) -> tuple[Entry, Item] | None:
@@ -637,8 +758,8 @@ def _slice(node: Node, part: Part) -> Inward:
         entry = next(rest)
         if isinstance(entry, ListedPlaces):
             own.append(ListedPlaces(tuple([start + step * i for i in entry.indices])))
-        elif isinstance(entry, Node):
-            own.append(entry)
+        elif isinstance(entry, CalledPlaces):
+            own.append(entry.within((start, step, length)))
         else:
             begin, pace, count = entry
             own.append((start + begin * step, step * pace if count is not None else 1, count))
@@ -647,10 +768,10 @@ def _slice(node: Node, part: Part) -> Inward:
 
 def _open_slice(node: Node, axis: int, entry: Entry) -> Entry:
     kept = [pair for pair in zip(node.payload.items, node.args[0].shape, strict=True) if pair[0][2] is not None]
-    item, size = kept[axis]
-    if isinstance(entry, Node):
-        return entry if item == whole(size) else whole(node.shape[axis])
-    return entry if isinstance(entry, tuple) or isinstance(item[0], int) else whole(node.shape[axis])
+    (start, step, _), _ = kept[axis]
+    if isinstance(entry, CalledPlaces):
+        return entry if step == 1 or entry.width is None else whole(node.shape[axis])
+    return entry if isinstance(entry, tuple) or isinstance(start, int) else whole(node.shape[axis])
 
 
 def _gather(node: Node, part: Part) -> Inward:
@@ -672,7 +793,7 @@ def _gather(node: Node, part: Part) -> Inward:
 
 
 def _open_gather(node: Node, axis: int, entry: Entry) -> Entry:
-    if axis - node.ndim == node.payload.axis and isinstance(entry, Node):
+    if axis - node.ndim == node.payload.axis and isinstance(entry, CalledPlaces):
         return whole(node.shape[axis])
     return entry
 
@@ -683,7 +804,7 @@ def _take(node: Node, part: Part) -> Inward:
     behind = axis - shared + at.ndim
     places = part[axis - shared : behind]
     if not shared:
-        own = at if places == _all(at) else taken(at, places)
+        own = CalledPlaces(at if places == _all(at) else taken(at, places), 0, 1, x.shape[axis])
         return [(*part[:axis], own, *part[behind:]), None], lambda args: args[0]
     first = part[axis - shared : axis]
     parts: list[Part | None] = [(*part[:axis], whole(x.shape[axis]), *part[behind:]), places]
@@ -715,20 +836,33 @@ def _reach_reshape(node: Node, part: Part) -> Part:
         if len(old) <= 1 and len(new) == 1:
             reached[new[0]] = entries[0]
         elif len(old) == 1:
-            for a, entry in zip(new, entries, strict=True):  # single places, and then neighbours
-                if isinstance(entry, tuple) and (entry[2] is None or entry[1] == 1):
+            for k, (a, entry) in enumerate(zip(new, entries, strict=True)):  # single places, and then neighbours
+                if isinstance(entry, CalledPlaces):
+                    behind = new[k + 1 :]
+                    if all(_is_single(part[b]) and isinstance(node.shape[b], int) for b in behind):
+                        reached[a : new[-1] + 1] = [part[b] for b in new[k:]]
+                    elif entry.step == 1 and entry.width is None:
+                        reached[a] = entry
+                elif isinstance(entry, tuple) and (entry[2] is None or entry[1] == 1):
                     reached[a] = entry
-                if not isinstance(entry, tuple) or entry[2] is not None:
+                if not _is_single(entry):
                     break
         elif len(new) == 1:
             reached[new[0]] = _rows_of_merged([x.shape[a] for a in old], entries[0])
     return tuple(reached)
 
 
+def _is_single(entry: Entry) -> bool:
+    return isinstance(entry, tuple) and entry[2] is None
+
+
 def _rows_of_merged(sizes: Sequence[Dim], entry: Entry) -> Entry:
     """Return what is read of axes that are merged to one: one place, or all along the axes behind the first."""
     every = whole(product(sizes))
     rest = product(sizes[1:])
+    if isinstance(entry, ListedPlaces) and isinstance(rest, int) and len(entry.indices) * rest <= _LISTED:
+        rows = sorted({at // rest for at in entry.indices})
+        return ListedPlaces(tuple([row * rest + k for row in rows for k in range(rest)]))
     if not isinstance(entry, tuple):
         return every
     start, step, length = entry
@@ -749,6 +883,9 @@ def _reshape(node: Node, part: Part) -> Inward:
             continue
         if len(old) == 1:
             own[old[0]] = part[new[0]] if len(new) == 1 else _block(node.shape, new, part)
+        elif old and isinstance(part[new[0]], ListedPlaces):
+            rest = product(x.shape[old[0] + 1 : old[-1] + 1])
+            own[old[0]] = ListedPlaces(tuple([at // rest for at in part[new[0]].indices[::rest]]))  # type: ignore
         elif old:
             start, _, length = part[new[0]]  # type: ignore[misc]
             for a in reversed(old[1:]):
@@ -762,16 +899,24 @@ def _reshape(node: Node, part: Part) -> Inward:
     return [tuple(own)], lambda args: settle(reshape(args[0], shape))
 
 
-def _block(shape: Shape, axes: Sequence[int], part: Part) -> Item:
+def _block(shape: Shape, axes: Sequence[int], part: Part) -> Entry:
     """Return where the places stand, one after the other, that a part has of axes which are one axis."""
     start: Dim = 0
     length: Dim | None = None
+    called: CalledPlaces | None = None
     for a in axes:
-        begin, _, count = part[a]  # type: ignore[misc]
+        entry = part[a]
+        if isinstance(entry, CalledPlaces):
+            called, begin, length = entry, entry.start, entry.width
+        else:
+            assert isinstance(entry, tuple)
+            begin, _, count = entry
+            if count is not None:
+                length = count if length is None else length * count
+            elif called is not None:
+                called = replace(called, step=called.step * nominal(shape[a], _LETTER))
         start = start * shape[a] + begin
-        if count is not None:
-            length = count if length is None else length * count
-    return (start, 1, length)
+    return (start, 1, length) if called is None else replace(called, start=start, width=length)
 
 
 _OPEN: dict[str, Callable[[Node, int, Entry], Entry]] = {
@@ -781,7 +926,7 @@ _OPEN: dict[str, Callable[[Node, int, Entry], Entry]] = {
     "normalize": _open_but(lambda node: node.payload.axes),
     "cumulative": _open_cumulative,
     "matrix": _open_matrix,
-    "triangle": _open_but(lambda node: (-2, -1)),
+    "triangle": _open_triangle,
     "concatenate": _open_concatenate,
     "pad": _open_pad,
     "scatter": _open_but(lambda node: (node.payload.axis,)),
