@@ -72,7 +72,6 @@ from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
 from .simplify import finish, inline, join_cosines, simplify, stabilize
-from .simplify.narrowing import count_from_whole, narrow
 from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
@@ -370,6 +369,8 @@ def restore_kernel(
 
 def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
     """Run the passes from a graph as it was written to the one that is lowered; ``rewrites`` gets those made."""
+    from .simplify.narrowing import count_from_whole, narrow  # not needed by an import
+
     trace("graph.txt", lambda: listing(graph))
     inlined = inline(_narrowed_functions(graph, rewrites))
     trace("inlined.txt", lambda: listing(inlined))
@@ -386,6 +387,8 @@ def _narrowed_functions(graph: Sequence[Node], rewrites: list[str]) -> Sequence[
         return graph
     if not any(node.op in OF_MATRICES for node in postorder(graph)):
         return graph
+    from .simplify.narrowing import narrow  # not needed by an import
+
     return narrow(stabilize(inline(graph, ("named",)), rewrites))
 
 
