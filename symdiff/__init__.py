@@ -43,7 +43,6 @@ from .errors import (
     UnsupportedError,
 )
 from .frontend.array import Array, asarray
-from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
 from .frontend.formula import merge_shapes as _merge_shapes
 from .frontend.formula import read_formula as _read_formula
 from .frontend.numpy.library import DAILY as _DAILY
@@ -89,6 +88,7 @@ if TYPE_CHECKING:
     from . import stats as stats
     from . import xp as xp
     from .complexes import ComplexArray, complex_array, wirtinger
+    from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
     from .frontend.functions.custom import custom
     from .frontend.functions.external import external
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
@@ -181,6 +181,8 @@ def parse(
 #: What no formula or derivative needs, and the module that each is imported from when it is first used: all from
 #: lowering to kernels comes with the first ``compile``.
 _LATER = {
+    **dict.fromkeys(("derivative", "gradient", "hessian", "jacobian", "value_and_gradient"), ".frontend.derivatives"),
+    **dict.fromkeys(("hvp", "jvp", "vjp"), ".frontend.derivatives"),
     "Definitions": ".frontend.sympy.forms",
     "Kernel": ".runtime.kernel",
     "Objective": ".integrations.objective",

@@ -22,9 +22,6 @@ from functools import cache
 from typing import Any, Literal
 
 from .calculus.cost import array_time
-from .calculus.demand import mask_matrices
-from .calculus.recursive.joined import join_recurrences
-from .calculus.recursive.lifted import lift_products
 from .errors import ArgumentError
 from .frontend.array import Array
 from .frontend.formula import merge_shapes, order_inputs, order_names, read_formula
@@ -33,9 +30,6 @@ from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
 from .frontend.sympy import listed_symbols
 from .graph import INT, Node, flatten, postorder, survey, surveyed, unflatten
-from .graph.dump import listing
-from .graph.kinds import TAKEN, WRAPPER
-from .graph.primitives import OF_MATRICES
 from .graph.size_equations import check_told
 from .graph.sizes import Shape, Span
 from .ground.budget import STEP_TIME, balance, budgeted, charge, spend
@@ -48,7 +42,7 @@ from .ground.tracing import traced
 from .runtime.about.formulas import applied, cause_in, shown
 from .runtime.about.origin import Origin
 from .runtime.calls.arguments import Parameter, parameters_of
-from .runtime.calls.positions import ranges_of
+from .runtime.calls.positions import PositionRange, ranges_of
 from .runtime.calls.result_memory import refuse_beyond_memory
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
 from .runtime.groups import group_inputs
@@ -71,8 +65,6 @@ from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
-from .simplify import finish, inline, join_cosines, simplify, stabilize
-from .simplify.narrowing import narrow
 from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
@@ -291,6 +283,8 @@ def run_pipeline(
     graph = [output.node for output in outputs]
     rewrites = list(join(output.provenance for output in outputs).facts.rewrites)
     begin("simplify")
+    from .calculus.passes import settle  # not needed by a value that is known
+
     nodes = settle(graph, rewrites)
     count = survey(nodes).length
     note(f"{count} nodes")
@@ -358,6 +352,8 @@ def restore_kernel(
     late, inputs = cache(problem), list(kept.inputs.roots)
 
     def derived() -> Sequence[Node]:
+        from .calculus.passes import settle
+
         return settle([output.node for output in late().outputs], [])
 
     nodes = LateNodes(derived) if kept.nodes is None else kept.nodes.roots
@@ -366,27 +362,6 @@ def restore_kernel(
     seconds = time.perf_counter() - start
     stats = {"nodes": kept.length, "simplify_seconds": 0.0, **choice.stats, "cached": True, "seconds": seconds}
     return _kernel(choice, late, kept.structure, options, kept.results, kept.spans, kept.rewrites, stats)
-
-
-def settle(graph: Sequence[Node], rewrites: list[str]) -> list[Node]:
-    """Run the passes from a graph as it was written to the one that is lowered; ``rewrites`` gets those made."""
-    trace("graph.txt", lambda: listing(graph))
-    inlined = inline(_narrowed_functions(graph, rewrites))
-    trace("inlined.txt", lambda: listing(inlined))
-    simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
-    trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = mask_matrices(lift_products(join_recurrences(narrow(simplified))))
-    trace("guarded.txt", lambda: listing(nodes))
-    return nodes
-
-
-def _narrowed_functions(graph: Sequence[Node], rewrites: list[str]) -> Sequence[Node]:
-    """Narrow what holds functions of matrices: inlining writes these as loops, into which no index moves."""
-    if not any(root.below & WRAPPER and root.below & TAKEN for root in graph):
-        return graph
-    if not any(node.op in OF_MATRICES for node in postorder(graph)):
-        return graph
-    return narrow(stabilize(inline(graph, ("named",)), rewrites))
 
 
 def _kernel(
@@ -402,7 +377,11 @@ def _kernel(
     """Put a kernel together; ``problem`` is called when somebody asks for the formula."""
     inputs = choice.request.inputs
     has_positions = any(node.dtype is INT for node in inputs)
-    ranges = ranges_of(inline([output.node for output in problem().outputs], ("custom",))) if has_positions else ()
+    ranges: Sequence[PositionRange] = ()
+    if has_positions:
+        from .simplify import inline
+
+        ranges = ranges_of(inline([output.node for output in problem().outputs], ("custom",)))
     return Kernel(
         parameters_of(inputs),
         [Parameter(name, shape) for name, shape in shapes],
@@ -455,6 +434,8 @@ def _named(problem: Problem) -> Kernel:
 
 
 def _packed(problem: Problem) -> tuple[Any, ...]:
+    from .simplify import inline
+
     arguments, outputs, structure, options, backend, formats = problem
     # a custom function's rule holds Python functions, and its value alone is needed again
     kept = inline([output.node for output in outputs], ("custom",))

@@ -212,7 +212,8 @@ def test_a_home_that_cannot_be_written() -> None:
 
 def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMDIFF_CACHE_DIR", "")
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda *args, **more: "~/.cache/symdiff")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
     forget(monkeypatch)
     with pytest.warns(RuntimeWarning, match="this user has no home"):
         assert usable_folder() is None

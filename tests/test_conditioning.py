@@ -18,7 +18,7 @@ import symdiff as sd
 from bench import conditions
 from bench.conditions import FAMILIES, WIDE, exact, regular
 from symdiff.errors import SingularMatrixError
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 
 BACKENDS = ("native", "interpreter", "numpy")
 DTYPES = (np.float64, np.float32)

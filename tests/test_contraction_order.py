@@ -14,7 +14,7 @@ from symdiff.graph import contract
 from symdiff.graph import input as variable
 from symdiff.graph.deltas.contraction_order import Step, cheapest_step, growth, multiplications, steps, volume
 from symdiff.graph.deltas.einsum import einsum
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 
 SIZES = {0: 2, 1: 3, 2: 5, 3: 4, 4: 1}
 Factor = tuple[tuple[int, ...], npt.NDArray[Any]]

@@ -72,6 +72,10 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+#: What an import of all stages is.
+STAGES = "import symdiff.calculus.passes, symdiff.codegen.c.emit, symdiff.plan.planner, symdiff.compiler"
+
+
 def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     places = {"PYTHONPATH": str(root), "SYMDIFF_CACHE_DIR": str(root / "cache")}
     environment = {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -319,7 +323,7 @@ def test_function_of_matrices_is_five_files(copy: Path) -> None:
 def test_missing_piece_of_a_primitive_is_named_at_import(copy: Path, left_out: str, named: str) -> None:
     recipe = steps("An operation on arrays")
     follow(copy, [step for step in recipe if step.path != left_out])
-    done = run(copy, "-c", "import symdiff.compiler")
+    done = run(copy, "-c", STAGES)
     assert done.returncode == 1
     assert named in done.stderr.splitlines()[-1]
 
@@ -327,7 +331,7 @@ def test_missing_piece_of_a_primitive_is_named_at_import(copy: Path, left_out: s
 def test_function_with_an_expansion_is_no_operation_of_the_program(copy: Path) -> None:
     recipe = steps("An operation on arrays")
     follow(copy, [step._replace(lines=step.lines.replace('"hypot"', '"logaddexp"')) for step in recipe])
-    done = run(copy, "-c", "import symdiff.compiler")
+    done = run(copy, "-c", STAGES)
     assert done.returncode == 1
     assert "names logaddexp, which is no operation of the scalar program" in done.stderr.splitlines()[-1]
 
@@ -335,7 +339,7 @@ def test_function_with_an_expansion_is_no_operation_of_the_program(copy: Path) -
 def test_operation_of_the_program_without_a_spelling_is_named_at_import(copy: Path) -> None:
     row = '_unary("cosm1", lambda x, f: -sin(x), numpy="special.cosm1", source="4.20.2")'
     follow(copy, [Step("symdiff/graph/scalars/rows.py", '_unary("sech"', row)])
-    done = run(copy, "-c", "import symdiff.compiler")
+    done = run(copy, "-c", STAGES)
     assert done.returncode == 1
     assert "symdiff.codegen.c.spelling lacks cosm1" in done.stderr.splitlines()[-1]
 

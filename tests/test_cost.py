@@ -12,7 +12,7 @@ from symdiff.calculus import derivatives
 from symdiff.calculus.cost import array_time, cost, extent
 from symdiff.calculus.cost import operations as expected_operations
 from symdiff.graph import Node, inputs_of
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 
 x = sd.vector("x", 6)
 A, B = sd.matrix("A", 4, 4), sd.matrix("B", 4, 4)

@@ -16,7 +16,7 @@ from symdiff.graph.dump import _Line, brief, listing
 from symdiff.graph.sizes import named
 from symdiff.ground.budget import Opened
 from symdiff.ground.limits import Budget
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Port, Program
 from symdiff.plan.calls import plan_call
 from symdiff.plan.plan import Plan

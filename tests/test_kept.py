@@ -256,10 +256,11 @@ PROCESS = """
     rng = np.random.default_rng(1)
     numbers = rng.random((200, 64)), rng.random((64, 48)), rng.random(48)
     if sys.argv[1:] != ["first"] and {known}:
-        import symdiff.compiler as c, symdiff.plan.calls as p, symdiff.runtime.choose as q
+        import symdiff.compiler as c, symdiff.calculus.passes as s, symdiff.lowering.unroll as u
+        import symdiff.plan.planner as p
         def refuse(*args, **more):
             raise AssertionError("it is known")
-        for module, name in ((c, "read_formula"), (c, "settle"), (q, "unroll"), (c, "choose"), (p, "make_plan")):
+        for module, name in ((c, "read_formula"), (s, "settle"), (u, "unroll"), (c, "choose"), (p, "make_plan")):
             assert hasattr(module, name)
             setattr(module, name, refuse)
     k = sd.compile({formula!r}, X=(200, 64), W=(64, 48), b=48)

@@ -17,7 +17,7 @@ from symdiff.errors import ShapeError
 from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, postorder
 from symdiff.graph.sizes import named
-from symdiff.lowering import expand_functions, unroll
+from symdiff.lowering.unroll import expand_functions, unroll
 from symdiff.plan.loops.ranges import cut
 
 

@@ -18,7 +18,7 @@ from symdiff.graph import INT, Item, Node, broadcast_to, constant, gather, input
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import Dim, named, value
-from symdiff.simplify.narrowing import narrow
+from symdiff.simplify.narrowing import count_from_whole, narrow
 
 few = settings(
     max_examples=100, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -106,12 +106,13 @@ def test_parts_of_letters_keep_their_values(formula: Formula, seed: int) -> None
 
 def _keeps_values(formula: Formula, seed: int) -> None:
     roots, at = list(formula.roots), point(formula, seed)
-    made = narrow(roots)
-    verify(made)
-    assert [(n.shape, n.dtype) for n in made] == [(n.shape, n.dtype) for n in roots]
     wanted = evaluate(roots, at, formula.inputs)
-    for got, want in zip(evaluate(made, at, formula.inputs), wanted, strict=True):
-        near(np.asarray(got, float), np.asarray(want, float))
+    narrowed = narrow(roots)
+    for made in (narrowed, count_from_whole(narrowed), count_from_whole(roots)):
+        verify(made)
+        assert [(n.shape, n.dtype) for n in made] == [(n.shape, n.dtype) for n in roots]
+        for got, want in zip(evaluate(made, at, formula.inputs), wanted, strict=True):
+            near(np.asarray(got, float), np.asarray(want, float))
 
 
 @few
@@ -183,6 +184,16 @@ FORMS: dict[str, Callable[[], Any]] = {
     "a determinant": lambda: np.linalg.det(A)[3:5],
     "a solution": lambda: np.linalg.solve(A, B)[3],
     "an exponential": lambda: sd.expm(A)[3],
+    "a row of a part that a call brings": lambda: T[5:][i],
+    "a row from the end that a call brings": lambda: T[::-1][i],
+    "every other row that a call brings": lambda: T[1::2][idx],
+    "a difference that a call brings": lambda: np.diff(np.tanh(X @ v))[i],
+    "split, then brought": lambda: T.reshape(100, 100, H)[3, i],
+    "brought, then split": lambda: T.reshape(100, 100, H)[idx, 4],
+    "listed of what is merged": lambda: T.reshape(M * H)[np.array([9, 1, 30, 9])],
+    "listed across a joint": lambda: np.concatenate([T, np.sin(T)], axis=0)[np.array([3, M + 5, 7, M + 5])],
+    "a row of a triangle": lambda: np.triu(np.outer(X @ v, X[:6] @ v), 1)[3],
+    "rows of a triangle": lambda: np.tril(np.outer(X @ v, X[:6] @ v), -1)[2:5, 1:],
     "two rows": lambda: T[0] * T[1],
     "rows far apart": lambda: T[0] * T[-1],
     "differences": lambda: np.diff(np.tanh(X @ v))[4],
@@ -191,6 +202,11 @@ FORMS: dict[str, Callable[[], Any]] = {
     "layers": lambda: (np.tanh(T @ W + v) @ v)[0],
     "a quotient of a row by its sum": lambda: (np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True))[4],
 }
+
+
+def test_blocks_that_a_call_brings() -> None:
+    (made,) = narrow([T.reshape(1000, 10, H)[i].node])
+    assert cost([made]) < 1000
 
 
 def _long(root: Node) -> list[Node]:
@@ -204,7 +220,7 @@ def _long(root: Node) -> list[Node]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_parts_cost_what_they_are(form: str) -> None:
-    (made,) = narrow([FORMS[form]().node])
+    (made,) = count_from_whole(narrow([FORMS[form]().node]))
     assert _long(made) == []
 
 
@@ -214,7 +230,7 @@ def test_slopes_of_parts_cost_what_the_parts_are(form: str) -> None:
     f = FORMS[form]()
     for x in (X, A):
         if x.node in inputs_of([f.node]):
-            slope = sd.gradient(np.sum(f), x).node
+            (slope,) = count_from_whole([sd.gradient(np.sum(f), x).node])
             long = _long(slope)
             ends = [node for node in long if node.op in ("pad", "put", "scatter") or (node.below and _is_placed(node))]
             assert len(ends) >= len(long) - 1

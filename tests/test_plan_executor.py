@@ -24,7 +24,7 @@ from plan_layouts import (
 import symdiff as sd
 from symdiff._kernels.plan import PlanUnits
 from symdiff.errors import SingularMatrixError
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Program
 from symdiff.plan import bound
 from symdiff.plan.bound import (

@@ -19,7 +19,7 @@ from plan_layouts import (
 from plan_reference import Reference
 
 import symdiff as sd
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 from symdiff.plan.bound import (
     BEFORE,
     INPUT,

@@ -14,7 +14,7 @@ import pytest
 from program_reference import evaluate
 
 import symdiff as sd
-from symdiff.lowering import unroll
+from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Program
 from symdiff.simplify import inline
 

@@ -24,6 +24,7 @@ Files
     selections     kinks and ties in what is differentiated again: the mean of both sides
     derivatives    gradient, Jacobian, Hessian, jvp, vjp, hvp and higher orders
     demand         where a formula observes its matrices, so that others do not raise
+    passes         all passes from a graph as it was written to the one that is lowered
 Add
     a rule: a function with ``@_rule`` in ``rules``, or a push and a pull in ``linear``
 """

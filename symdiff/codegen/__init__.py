@@ -32,8 +32,7 @@ from ..graph import Node
 from ..graph.dump import record_text
 from ..ground.budget import limits
 from ..lowering.program import Program
-from .c.emit import Target, emit_c
-from .numpy.emit import emit_numpy
+from .c.target import Target
 
 __all__ = ["TARGETS", "Emit", "Language", "Request"]
 
@@ -101,6 +100,8 @@ class Language(NamedTuple):
 
 
 def _c(request: Request) -> str:
+    from .c.emit import emit_c  # not needed by a value that is known
+
     constant = [not batched for batched in request.batched]
     return emit_c(
         request.program(), request.machine(), reduce=request.reduce, columns=request.columns, constant=constant
@@ -118,6 +119,8 @@ def _cython(request: Request) -> str:
 
 
 def _numpy(request: Request) -> str:
+    from .numpy.emit import emit_numpy
+
     return emit_numpy(request.inputs, request.nodes).text
 
 

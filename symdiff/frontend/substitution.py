@@ -11,7 +11,6 @@ from ..graph import substitute as exchange
 from ..graph.size_equations import match
 from ..graph.sizes import show
 from ..ground.advice import close_to
-from ..simplify.facts import lacks
 from .numpy.operands import as_node
 from .shapes import words
 
@@ -28,6 +27,8 @@ def apply_to(outputs: Sequence[Node], inputs: Sequence[Node], given: Sequence[No
     ShapeError
         If shapes do not fit.
     """
+    from ..simplify.facts import lacks  # not needed by a value
+
     for own, node in zip(inputs, given, strict=True):
         if lacks(node, own.assumptions):
             raise ArgumentError(

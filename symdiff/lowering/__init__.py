@@ -30,9 +30,3 @@ Add
     what runs along an axis: a row of ``FOLDS`` in ``expand``; what reduces an axis: one of ``EXPANSIONS``; any other
     array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``
 """
-
-from __future__ import annotations
-
-from .unroll import expand_functions, unroll
-
-__all__ = ["expand_functions", "unroll"]

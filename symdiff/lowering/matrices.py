@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..graph import Node
 from ..graph.primitives import Placeholder
-from ..simplify.facts import is_definite
 from .builder import ZERO, Ids, ProgramBuilder, fixed_shape
 from .pivoting import Factorization, Matrix, factorise, factorise_definite, largest_first, parity, product, sign
 
@@ -26,6 +25,8 @@ INDEFINITE = "a matrix to factorise is not positive definite"
 
 def said_of_indefinite(matrix: Node) -> str:
     """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
+    from ..simplify.facts import is_definite  # not needed by a value that is known
+
     if not is_definite(matrix):
         return ""
     if not matrix.is_input:

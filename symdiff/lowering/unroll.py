@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph import Node, Numbered, number_nodes, postorder, rebuild
+from ..graph import INT, Node, Numbered, number_nodes, postorder, rebuild
 from ..graph.kinds import EXPANDED
 from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
@@ -80,8 +80,9 @@ def unroll(
         size = math.prod(shape)
         ids = [builder.emit("load", number, offset) for offset in range(size)]
         given[node] = np.array(ids, np.int64).reshape(shape) if shape else ids[0]
-    # A condition is stored as the numbers 0 and 1.
-    graph = number_nodes(expand_functions([to_real(node) for node in outputs]))
+    # A condition is stored as the numbers 0 and 1, a position that is computed as it is.
+    counted = [node if node.dtype is INT and node.args else to_real(node) for node in outputs]
+    graph = number_nodes(expand_functions(counted))
     numbers, arrays = array("i", bytes(4 * len(graph.order))), dict[int, Ids]()
     _lower_all(builder, given, graph, numbers, arrays)
     stores = []

@@ -11,37 +11,30 @@ from ..graph import Node, placeholder, postorder, rebuild, survey, within
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import LEAST, Size, named, sizes_from
 from ..graph.traversal import resize
-from ..lowering.expand import FOLDS, as_recurrence
-from .bound import SCANS
 from .loops.access import BATCH, INNER, OrderError, inner_axes, is_iterated, is_long
-from .passes.batch import lift
-from .passes.inverses import is_factored
-from .passes.products import is_product
-from .passes.tiles import tile_rows
 from .plan import Plan
-from .planner import check_length, make_plan
 
 __all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_together"]
 
 #: How many samples a plan has that takes them as an axis of one.
 SAMPLES: Size = named("(samples)")
 
-#: What has steps of its own, however few elements there are.
-APART = is_product, is_factored, is_iterated
 #: Elements of an array along short axes that one element of a loop may have to itself, and axes that it has where there
 #: are more.
 MOST_ELEMENTS, FEWER = 4096, (8, 2)
 #: What letters are taken to be at least, one after the other, until it is known how places in arrays follow each other.
 LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
-#: Running operations that no step of a plan is for.
-LOOPED = FOLDS.keys() - set(SCANS)
 
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
     """Tell whether a formula has long axes, many elements, large products, functions of matrices, or recurrences."""
+    from .passes.inverses import is_factored  # not needed by a plan that is known
+    from .passes.products import is_product
+
+    apart = is_product, is_factored, is_iterated  # they have steps of their own, however few elements there are
     nodes = [*inputs, *survey(outputs).apart]
     return has_many(nodes) or any(
-        node.is_recurrence or any(is_what(node) for is_what in APART) or any(map(is_long, node.shape))
+        node.is_recurrence or any(is_what(node) for is_what in apart) or any(map(is_long, node.shape))
         for node in nodes
         if node.shape or node.op not in FUNCTIONS  # functions of numbers, of which a formula may have a million
     )
@@ -82,6 +75,8 @@ def plan_call(
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
+    from .planner import check_length  # not needed by a plan that is known
+
     check_length(outputs)
     return _with_letters(inputs, outputs, batched, limit, total=total)
 
@@ -101,6 +96,9 @@ def plan_together(
     UnsupportedError
         If a part of it cannot be planned.
     """
+    from .passes.batch import lift
+    from .planner import check_length
+
     check_length(outputs)
     lifted = lift(inputs, outputs, batched, total=total)
     fresh = {
@@ -117,7 +115,7 @@ def _with_letters(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool
 ) -> Plan:
     """Plan a call, for the least that letters may be at which it can be."""
-    outputs = _looped(outputs) if LOOPED else outputs
+    outputs = _looped(outputs)
     if has_many([*inputs, *survey(outputs).apart]):
         for most in FEWER:
             with inner_axes(most), sizes_from(LEAST), suppress(UnsupportedError):
@@ -130,14 +128,18 @@ def _with_letters(
 
 def _looped(roots: Sequence[Node]) -> list[Node]:
     """Write running operations along long axes as loops, where no step of a plan is for them."""
+    from ..lowering.expand import FOLDS, as_recurrence
+    from .bound import SCANS
+
+    looped = FOLDS.keys() - set(SCANS)  # no step of a plan is for them
     roots = within(roots, _looped)
     order = postorder(roots)
-    if LOOPED.isdisjoint([node.op for node in order]):
+    if looped.isdisjoint([node.op for node in order]):
         return list(roots)
     new: dict[Node, Node] = {}
     for node in order:
         made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-        new[node] = as_recurrence(made) if node.op in LOOPED and is_long(node.shape[node.payload.axis]) else made
+        new[node] = as_recurrence(made) if node.op in looped and is_long(node.shape[node.payload.axis]) else made
     return [new[root] for root in roots]
 
 
@@ -145,6 +147,10 @@ def _planned(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool
 ) -> Plan:
     """Plan a call, for one limit of the axes that an element has to itself."""
+    from .passes.batch import lift
+    from .passes.tiles import tile_rows
+    from .planner import make_plan
+
     if any(batched):
         lifted = lift(inputs, outputs, batched, total=total)
         return make_plan(lifted.inputs, lifted.outputs, limit)

@@ -11,7 +11,6 @@ from ..graph.primitives import LISTED
 from ..graph.sizes import LEAST, Dim, Size
 from ..lowering.dump import Listed
 from ..lowering.program import Program
-from ..lowering.unroll import unroll
 from .cost import Estimate, estimate
 from .dump import plan_lines
 from .loops.access import BATCH, Check, NoLoopError
@@ -151,6 +150,8 @@ def _adder(step: LoopStep) -> Program:
         for part in several[1:]:
             total = elementwise("add", (total, part))
         sums.append(total)
+    from ..lowering.unroll import unroll  # not needed by a plan that is known
+
     return unroll([part for several in parts for part in several], sums)
 
 

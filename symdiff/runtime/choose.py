@@ -13,7 +13,6 @@ from ..graph import Node, postorder
 from ..graph.dump import record_text
 from ..ground.progress import begin, note
 from ..ground.tracing import record as trace
-from ..lowering import unroll
 from ..lowering.program import Program
 from .kept.records import FormulaRecord
 from .options import Options
@@ -175,10 +174,16 @@ def request_of(
 ) -> Request:
     """Return what emitters and runners ask for."""
     names_of = [str(node.name) for node in inputs]
+
+    def lower(limit: int) -> Program:
+        from ..lowering.unroll import unroll  # not needed by a value that is known
+
+        return unroll(inputs, nodes, limit, hessians=hessians)
+
     return Request(
         inputs,
         nodes,
-        lower=partial(unroll, inputs, nodes, hessians=hessians),
+        lower=lower,
         machine=partial(target_of, options.accuracy),
         batched=[options.is_batched(name) for name in names_of],
         reduce=options.is_reduced,

@@ -24,7 +24,8 @@ Files
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions
     stability   forms that do not overflow or cancel
     powers      derivatives of high order as polynomials in a few functions
-    narrowing   indices moved inward: of an array that is read in part, that part is computed
+    narrowing   of an array or a loop that is read in part, that part is computed
+    inward      how the index that reads a part moves through each operation
     inlining    names, barriers and custom functions removed before lowering
 Add
     an equation in ``pages``; what no equation says, a function with ``@rule`` in ``algebra`` or ``arrays``

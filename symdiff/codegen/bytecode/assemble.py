@@ -16,8 +16,8 @@ from ..._kernels.programs.bytecode.registers import allocate_registers
 from ..._kernels.programs.bytecode.words import Writer
 from ...ground.gc_pause import paused
 from ...lowering.program import Program
-from ..c.emit import Target
 from ..c.spelling import spelling
+from ..c.target import Target
 from ..row_blocks import Block, Run, load_blocks, split_runs, store_blocks
 from .addressing import form_of
 from .format import Bytecode

@@ -25,6 +25,7 @@ from .layout import BatchLayout
 from .preamble import moving_functions, preamble
 from .prefetch import FAR
 from .spelling import Spelling, literal, spelling
+from .target import Target
 from .turns import SHORTEST, LoopBody, fits_shortest
 
 __all__ = ["CHUNK", "CSource", "Target", "emit_c"]
@@ -79,24 +80,6 @@ _SUMS = """\
 _HEAD = """\
 long kernel(long begin,long end,const char*const*in,const long*si,char*const*out,const long*so,
 V*w,void*const*fn,long*which)"""
-
-
-class Target(NamedTuple):
-    """The vector length and functions of a machine, as generated code may use them.
-
-    Parameters
-    ----------
-    lanes : int
-        Doubles in one vector register: 2, 4 or 8.
-    prefix : str
-        First part of the vector library's names for this instruction set ("_ZGVe"), or "".
-    vector_math : frozenset of str
-        The vector library's functions that were found.
-    """
-
-    lanes: int = 2
-    prefix: str = ""
-    vector_math: frozenset[str] = frozenset()
 
 
 class CSource(NamedTuple):

@@ -8,9 +8,13 @@ C, Fortran or Rust programmer has at hand: a count and pointers to arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...lowering.program import Program
-from .emit import CSource, Target, emit_c
+from .target import Target
+
+if TYPE_CHECKING:
+    from .emit import CSource
 
 __all__ = ["FILTER", "FUNCTION", "FUNCTIONS", "INTEGRAND", "SIGNATURE", "emit_standalone"]
 
@@ -40,6 +44,8 @@ def emit_standalone(program: Program, target: Target, constant: Sequence[bool] =
     constant : sequence of bool
         Inputs that have one value for all samples.
     """
+    from .emit import emit_c  # few kernels are called by other languages
+
     source = emit_c(program, target, constant=constant)
     alone = source.constant or (False,) * len(program.inputs)
     inputs = [0 if one else port.size for port, one in zip(program.inputs, alone, strict=True)]

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ArgumentError, ShapeError
-from ...graph import BOOL, REAL, Node, parts_of, postorder, settles, step_number
+from ...graph import BOOL, INT, REAL, Node, parts_of, postorder, settles, step_number
 from ...graph.primitives import DELTAS, PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import positions as taken
@@ -244,7 +244,7 @@ class _Emitter:
         text = self._variable(node)
         if len(node.shape) < rank:
             text += f"[:, {', '.join(['None'] * (rank - len(node.shape)) + [':'] * len(node.shape))}]"
-        if dtype is None or node.dtype is dtype:
+        if dtype is None or node.dtype is dtype or node.dtype is INT:
             return text
         return self.writer.call("to_real", text) if node.dtype is BOOL else f"({text} != 0.0)"
 

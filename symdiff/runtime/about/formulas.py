@@ -9,7 +9,6 @@ from ...frontend.array import Array
 from ...frontend.numpy.operands import as_node, provenance_of
 from ...frontend.outputs import pack
 from ...frontend.substitution import apply_to
-from ...simplify import simplify
 from ..kept.lookup import Problem
 
 __all__ = ["applied", "cause_in", "shown"]
@@ -32,5 +31,7 @@ def cause_in(problem: Problem, number: int, values: Sequence[Any]) -> Any:
 
 def shown(outputs: Sequence[Array]) -> list[Array]:
     """Return the outputs as they are shown."""
+    from ...simplify import simplify  # not needed by a value
+
     nodes = simplify([output.node for output in outputs], written=True)
     return [Array(node, output.provenance) for node, output in zip(nodes, outputs, strict=True)]

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...errors import ArgumentError, ShapeError, UnsupportedError
 from ...graph import INT, Node, inputs_of, postorder
 from ...graph.primitives import BY_POSITION
@@ -143,6 +142,8 @@ def part_of(at: Node, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @cache
 def _function(source: Node, at: Node) -> Callable[..., tuple[npt.NDArray[Any], ...]]:
+    from ...codegen.numpy.emit import emit_numpy, load_numpy  # few calls need it
+
     return load_numpy(emit_numpy([source], [at]))
 
 

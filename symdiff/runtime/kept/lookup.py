@@ -14,7 +14,6 @@ from ...ground.gc_pause import paused
 from ...ground.tracing import is_traced
 from ...lowering.program import Program
 from ...plan.plan import Plan
-from ...simplify import inline
 from ...sparse.formats import Format
 from ..options import Options
 from .encoding import Graph
@@ -162,6 +161,8 @@ def find_graph(problem: Problem) -> FormulaRecord | None:
     given = (tuple(arguments), structure, batch, options.reduce, options.batch_axis, options.accuracy, backend)
     try:
         with uncounted():
+            from ...simplify import inline  # not needed by text that is known
+
             kept = inline([output.node for output in outputs], ("custom",))
             graph = hashlib.sha256(nodes_as_bytes([*arguments.values(), *kept])).hexdigest()
     except UnkeepableError:

@@ -33,7 +33,6 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ...codegen import TARGETS, Request
-from ...codegen.numpy.emit import emit_numpy
 from ...graph.dump import record_text
 from ...ground.budget import limits
 from ...lowering.program import Program
@@ -165,6 +164,8 @@ def _has_axes(request: Request) -> bool:
 
 
 def _numpy(request: Request, *_: Any) -> Runner:
+    from ...codegen.numpy.emit import emit_numpy  # not needed by other backends
+
     return NumpyRunner(emit_numpy(request.inputs, request.nodes))
 
 

@@ -10,7 +10,6 @@ from typing import Unpack
 
 from ..._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
-from ...codegen.bytecode.assemble import assemble
 from ...codegen.scalars import LIBRARY
 from ...errors import InternalError
 from ...graph.primitives import complete
@@ -57,6 +56,8 @@ class InterpreterRunner(ProgramRunner):
         """Write the code of a unit."""
         code = None if self.kept is None else self.kept.code(variant)
         if code is None:
+            from ...codegen.bytecode.assemble import assemble  # not needed by code that is known
+
             code = assemble(
                 self.program,
                 target_of(self.accuracy),

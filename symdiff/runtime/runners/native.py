@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from ..._kernels.unit import NativeCall
 from ...codegen.c import standalone
-from ...codegen.c.emit import CSource, Target, emit_c
-from ...codegen.c.standalone import emit_standalone
+from ...codegen.c.target import Target
 from ...lowering.program import Program
 from ..kept.records import NativeCode
 from ..toolchain.build import Library, build, kept_library
 from ..toolchain.host import native_target
 from ..toolchain.load import keep
 from .variants import ProgramRunner, UnitOptions, Variant
+
+if TYPE_CHECKING:
+    from ...codegen.c.emit import CSource
 
 __all__ = ["NativeRunner", "standalone_function", "target_of"]
 
@@ -60,6 +62,8 @@ class NativeRunner(ProgramRunner):
         return self._source(variant or self.usual).text
 
     def _source(self, variant: Variant) -> CSource:
+        from ...codegen.c.emit import emit_c  # not needed by code that is known
+
         if variant not in self._sources:
             self._sources[variant] = emit_c(
                 self.program,
@@ -120,7 +124,7 @@ def standalone_function(
     BuildError
         Without a compiler, or when it fails.
     """
-    library = build(emit_standalone(program, target_of(accuracy), constant))
+    library = build(standalone.emit_standalone(program, target_of(accuracy), constant))
     code = keep(library.code)
     table = (ctypes.c_void_p * (len(library.symbols) + 1)).from_address(code.address(standalone.FUNCTIONS))
     for number, symbol in enumerate(library.symbols):

@@ -8,12 +8,11 @@ tiles up in order, so that equal calls give equal bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...codegen.numpy.emit import NumpySource, load_numpy
 from ...errors import SingularMatrixError
 from ...graph import BOOL, INT
 from ...graph.reference.interpret import bind_sizes
@@ -23,6 +22,9 @@ from ...graph.sizes import value
 CACHE_BYTES, MOST_BYTES = 1 << 22, 1 << 26
 #: Samples a tile should have, so that the cost of calling NumPy is spread.
 WANTED = 4096
+
+if TYPE_CHECKING:
+    from ...codegen.numpy.emit import NumpySource
 
 
 class NumpyRunner:
@@ -34,6 +36,8 @@ class NumpyRunner:
     """
 
     def __init__(self, source: NumpySource) -> None:
+        from ...codegen.numpy.emit import load_numpy  # not needed by other backends
+
         self._emitted = source
         self._function = load_numpy(source)
         kinds = {BOOL: np.bool_, INT: np.intp}

@@ -13,9 +13,7 @@ import numpy.typing as npt
 from ..._kernels.plan.executor import Plan as Executor
 from ..._kernels.plan.executor import PlanUnits
 from ..._kernels.unit import NativeCall
-from ...codegen.numpy.emit import emit_numpy, load_numpy
 from ...graph.reference.interpret import bind_sizes
-from ...plan.bind import bind
 from ...plan.loops.access import BATCH
 from ...plan.plan import Plan, programs_of
 from ...plan.steps import Call
@@ -124,6 +122,8 @@ class Pattern:
         key = (*own, single)
         if key in self._bound:
             return self._bound[key]
+        from ...plan.bind import bind  # not needed where no plan runs
+
         plan = self.plan
         sizes = bind_sizes(plan.inputs, shapes)
         sizes.pop(str(BATCH), None)
@@ -160,6 +160,8 @@ def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
 
 def _function(plan: Plan, step: Call) -> Callable[..., npt.NDArray[Any]]:
     """Return a function of the plan's inputs, which tell the sizes, and of the step's operands."""
+    from ...codegen.numpy.emit import emit_numpy, load_numpy  # few plans have such steps
+
     function = load_numpy(emit_numpy([*step.sized(plan.inputs), *step.inputs], [step.formula]))
 
     def call(*arrays: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from ..._kernels.plan.executor import Plan as Executor
 from ..._kernels.unit import MOST_SAMPLES
-from ...codegen.numpy.emit import emit_numpy
 from ...errors import LimitError, ShapeError, SingularMatrixError, UnsupportedError
 from ...graph import Node, input
 from ...graph.kinds import REPEATED
@@ -370,6 +369,8 @@ class PlanRunner:
                 one_by_one(alone, outs, count, self.reduce, dtype)
                 return
             if self._numpy is None:
+                from ...codegen.numpy.emit import emit_numpy  # few calls need it
+
                 self._numpy = NumpyRunner(emit_numpy(self.inputs, self.outputs))
             if self.reproducible:
                 if self.pattern(batched) is None:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
-from ...codegen.c.emit import CSource
 from ...errors import BuildError
 from ...ground.progress import parts
 from ...ground.version import VERSION
@@ -33,6 +32,8 @@ from .load import Code, load_code, require_room, use
 
 if TYPE_CHECKING:
     import subprocess
+
+    from ...codegen.c.emit import CSource
 
 __all__ = [
     "Compiler",

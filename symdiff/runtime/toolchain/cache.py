@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 import warnings
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def cache_folder() -> Path:
     wish = os.environ.get("SYMDIFF_CACHE_DIR")
     if wish:
         return Path(os.path.abspath(wish))
+    if sys.platform == "linux":  # as platformdirs has it, whose import takes longer than to find a kernel
+        return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")) / "symdiff"
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("symdiff", appauthor=False))

@@ -11,7 +11,7 @@ import sys
 from functools import cache
 from importlib import import_module
 
-from ...codegen.c.emit import Target
+from ...codegen.c.target import Target
 from ...errors import BuildError
 from ...graph.scalars.functions import FUNCTIONS
 from ...lowering.program import SIGNATURES

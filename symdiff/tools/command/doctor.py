@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...codegen.c.emit import Target
+from ...codegen.c.target import Target
 from ...compiler import compile as compile_formula
 from ...errors import SymdiffError
 from ...graph.scalars.functions import FUNCTIONS

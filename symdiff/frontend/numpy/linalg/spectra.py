@@ -7,14 +7,12 @@ digits that the eigenvalues of A^T A would lose.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....calculus.recursive.spectra import isotropic as isotropics
-from ....calculus.recursive.spectra import spectral
 from ....errors import ArgumentError, ShapeError, UnsupportedError
 from ....graph import (
     BOOL,
@@ -34,8 +32,6 @@ from ....graph import matmul as stack_matmul
 from ....graph.contractions import parameter, point
 from ....graph.scalars.functions import FUNCTIONS, apply, compare, to_real, where
 from ....graph.sizes import Dim, show
-from ....simplify import without_names
-from ....simplify.facts import is_semidefinite, is_symmetric
 from .. import reductions
 from ..indexing import getitem
 from ..operations import diag, matmul
@@ -89,7 +85,9 @@ def simple_eigenvalues(x: Node) -> Node:
     """Return 1 for eigenvalues that no other one equals, by 43 bits of the largest, and nan for the others."""
     if not x.ndim:
         raise ShapeError("simple_eigenvalues of one number; expected the eigenvalues of a matrix, as of eigvalsh(A)")
-    return spectral.simple_eigenvalues(to_real(x))
+    from ....calculus.recursive.spectra.spectral import simple_eigenvalues as marked  # see _value_of
+
+    return marked(to_real(x))
 
 
 def simple_eigenvectors(x: Node) -> Node:
@@ -113,12 +111,12 @@ def funm(x: Node, func: Callable[[Node], Node | None]) -> Node:
 
 def funm_differential(x: Node, func: Callable[[Node], Node | None], e: Node) -> Node:
     """Return the derivative of :func:`funm` of a symmetric matrix in a direction."""
-    return spectral.differential_of(funm(x, func), [to_real(e)])
+    return _differential_of(funm(x, func), [to_real(e)])
 
 
 def funm_differential2(x: Node, func: Callable[[Node], Node | None], e: Node, f: Node) -> Node:
     """Return the terms of :func:`funm`'s second derivative along two directions with these in this order."""
-    return spectral.differential_of(funm(x, func), [to_real(e), to_real(f)])
+    return _differential_of(funm(x, func), [to_real(e), to_real(f)])
 
 
 def isotropic(x: Node, g: Node) -> Node:
@@ -127,16 +125,40 @@ def isotropic(x: Node, g: Node) -> Node:
     ``g`` is a vector, a formula of ``eigvalsh(x)`` and of anything else. It is alike in equal eigenvalues, as the
     gradient of a symmetric function of them is; where it is not, the result is nan.
     """
+    from ....calculus.recursive.spectra.isotropic import isotropic_function  # see _value_of
+    from ....simplify import without_names
+
     (x, _), (g, _) = without_names(to_real(x)), without_names(to_real(g))
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not g.ndim or g.shape[-1] not in (1, x.shape[-1]):
         shapes = f"{show(x.shape)} and {show(g.shape)}"
         raise ShapeError(f"isotropic of shapes {shapes}; expected a square matrix, and a vector of its size")
-    return isotropics.isotropic_function(x, g)
+    return isotropic_function(x, g)
 
 
 def isotropic_differential(x: Node, g: Node, e: Node, transposed: bool = False) -> Node:
     """Return the derivative of :func:`isotropic` in a direction; transposed, where it is not symmetric."""
+    from ....calculus.recursive.spectra import isotropic as isotropics  # see _value_of
+
     return isotropics.isotropic_differential(isotropic(x, g), to_real(e), transposed)
+
+
+def _value_of(formula: Node, x: Node, parameters: Sequence[Node] = (), name: str = "funm") -> Node:
+    """Return a function of a symmetric matrix. Calculus is imported by the calls that need it, not with symdiff."""
+    from ....calculus.recursive.spectra.spectral import function_of
+
+    return function_of(formula, x, parameters, name)
+
+
+def _differential_of(value: Node, directions: Sequence[Node]) -> Node:
+    from ....calculus.recursive.spectra.spectral import differential_of
+
+    return differential_of(value, directions)
+
+
+def _is_symmetric(x: Node) -> bool:
+    from ....simplify.facts import is_symmetric
+
+    return is_symmetric(x)
 
 
 def _function_of(formula: Node, x: Node) -> Node:
@@ -163,14 +185,14 @@ def _function_of(formula: Node, x: Node) -> Node:
         if node.op not in FUNCTIONS:
             raise UnsupportedError(f"funm of a function that calls {node.op}; expected functions of numbers alone")
         new[node] = elementwise(node.op, tuple([taken(arg) for arg in node.args]), node.dtype)
-    return spectral.function_of(taken(formula), x, parameters)
+    return _value_of(taken(formula), x, parameters)
 
 
 def _symmetric(x: Node, what: str) -> Node:
     x = to_real(x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{what} of an array of shape {show(x.shape)}; expected a square matrix (or a stack of them)")
-    if not is_symmetric(x):
+    if not _is_symmetric(x):
         raise UnsupportedError(
             f"{what} of a matrix that is not known to be symmetric; declare it, in text A=sd.symmetric('n') in place "
             "of its shape, else sd.matrix('A', 'n', 'n', symmetric=True), or write (A + A.T) / 2"
@@ -179,7 +201,7 @@ def _symmetric(x: Node, what: str) -> Node:
 
 
 def _named(name: str, function: str, x: Node) -> Node:
-    return spectral.function_of(apply(function, point(0)), _symmetric(x, name), name=name)
+    return _value_of(apply(function, point(0)), _symmetric(x, name), name=name)
 
 
 def named_differential(name: str, x: Node, *directions: Node) -> Node:
@@ -188,9 +210,9 @@ def named_differential(name: str, x: Node, *directions: Node) -> Node:
     Of second order it is the terms with the directions in this order; the derivative is their sum over both orders.
     The first derivative of ``expm`` is that of any square matrix.
     """
-    if name == "expm" and len(directions) == 1 and not is_symmetric(x):
+    if name == "expm" and len(directions) == 1 and not _is_symmetric(x):
         return exponential(to_real(x), to_real(directions[0]))
-    return spectral.differential_of(_named(name, _FUNCTIONS[name], x), directions)
+    return _differential_of(_named(name, _FUNCTIONS[name], x), directions)
 
 
 #: What the named functions of matrices do to eigenvalues.
@@ -200,7 +222,7 @@ _FUNCTIONS = {"expm": "exp", "logm": "log", "sqrtm": "sqrt"}
 def expm(x: Node) -> Node:
     """Return the exponential of a square matrix: of its eigenvalues where it is known to be symmetric."""
     x = to_real(x)
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not is_symmetric(x):
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not _is_symmetric(x):
         return exponential(x)
     return _named("expm", "exp", x)
 
@@ -239,7 +261,7 @@ def polar(a: Node, side: str = "right") -> Polar:
     values = stop_gradient(svdvals(a))
     least = apply("multiply", reductions.max(values, -1), CLOSEST)
     known = where(compare("less", least, reductions.min(values, -1)), 1.0, nan)
-    signs = spectral.function_of(apply("sign", point(0)), _wielandt(a))
+    signs = _value_of(apply("sign", point(0)), _wielandt(a))
     u = getitem(signs, (..., slice(None, a.shape[-2]), slice(a.shape[-2], None)))
     u = apply("multiply", u, reshape(known, (*known.shape, 1, 1)))
     part = stack_matmul(swap(u), a) if side == "right" else stack_matmul(a, swap(u))
@@ -271,6 +293,9 @@ def svdvals(x: Node) -> Node:
     """Return the singular values of a matrix, or of a stack of them, the largest first."""
     if x.ndim > 1 and 0 in x.shape[-2:]:
         return zeros((*x.shape[:-2], 0))
+    from ....simplify import without_names  # see _value_of
+    from ....simplify.facts import is_semidefinite
+
     if is_semidefinite(without_names(x)[0]):
         return flip(apply("abs", eigvalsh(x)), -1)  # what is 0 may be rounded to less
     values, count = mirrored(x, "svdvals")
