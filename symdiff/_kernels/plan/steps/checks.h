@@ -366,6 +366,9 @@ static inline const char *sd_bad_order(const sd_array *x, const sd_array *key, c
   return sd_has_shape(result, &shape) ? 0 : "ordered elements in another shape";
 }
 
+/* Rows up to which the spectra of matrices are found in lanes. */
+static inline long sd_spectrum_most(int vectors) { return vectors ? SD_EIGENVECTORS_MOST : SD_SPECTRUM_MOST; }
+
 static inline const char *sd_bad_spectrum(const sd_array *a, const sd_array *values, const sd_array *vectors) {
   sd_shape shape = {0};
   long n = a->rank < 2 ? 0 : a->shape[a->rank - 1];
@@ -439,7 +442,7 @@ static inline const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, 
     if ((wrong = sd_bad_spectrum(a, b, c))) return wrong;
     n = a->shape[a->rank - 1];
     *scratch = 8 * (3 * n * n + 8 * n + 8) + 4 * (5 * n + 4);
-    if (s->c < 0 && n <= SD_SPECTRUM_MOST) *scratch = 8 * SD_SPECTRUM_LANES * (2 * n * n + n);
+    if (n <= sd_spectrum_most(s->c >= 0)) *scratch = 8 * SD_SPECTRUM_LANES * (3 * n * n + 5 * n);
     *cost = (double)n;
   } else if (s->kind == SD_ADJUGATE) {
     if ((wrong = sd_bad_adjugate(a, b, c))) return wrong;
