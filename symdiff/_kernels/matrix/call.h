@@ -34,11 +34,11 @@ typedef struct {
    where that is not asked for, has a pivot that is 0 or less. Other samples are computed in any case. */
 typedef long sd_matrix_function(const sd_matrix_call *call, void *workspace);
 
-/* The eigenvalues, in rising order, of as many matrices as a vector has lanes, n rows of finite numbers each, and unless
+/* The eigenvalues, in rising order, of up to twice as many matrices as a vector has lanes, n rows of finite numbers each, and unless
    ``vectors`` is 0 the eigenvectors as columns, which may be written over the matrices. Only upper triangles are read;
-   squares of numbers are to be neither too large nor too small. The workspace, at a multiple of 64, holds 2 n (n + 2)
+   squares of numbers are to be neither too large nor too small. The workspace, at a multiple of 64, holds 4 n (n + 2)
    vectors. */
-typedef void sd_matrix_spectrum(long n, const double *matrices, double *values, double *vectors, double *workspace);
+typedef void sd_matrix_spectrum(long n, long count, const double *matrices, double *values, double *vectors, double *workspace);
 
 typedef struct {
   sd_matrix_function *lu;               /* a: factors, pivots */
@@ -58,6 +58,7 @@ enum { SD_MATRIX_MOST = 1024, SD_MATRIX_USUAL = 512 };
 
 /* Rows up to which eigenvalues, and eigenvectors, are found in lanes, and lanes at most. LAPACK divides matrices of more
    than 25 rows in two, which gives eigenvectors other signs. */
-enum { SD_SPECTRUM_MOST = 32, SD_EIGENVECTORS_MOST = 25, SD_SPECTRUM_LANES = 8 };
+enum { SD_SPECTRUM_MOST = 32, SD_EIGENVECTORS_MOST = 25, SD_SPECTRUM_LANES = 16 };
+static inline long sd_spectrum_most(int vectors) { return vectors ? SD_EIGENVECTORS_MOST : SD_SPECTRUM_MOST; }
 
 #endif

@@ -1,4 +1,4 @@
-/* Eigenvalues and eigenvectors of small symmetric matrices, W samples in the lanes of vectors.
+/* Eigenvalues and eigenvectors of small symmetric matrices, samples in the lanes of vectors.
 
    Householder's reflections make a matrix tridiagonal, and implicit QL or QR steps make it diagonal, with the choices of
    LAPACK's dsytd2, dsteqr and dlartg, so that eigenvectors have LAPACK's signs (Golub and Van Loan, Matrix Computations,
@@ -15,6 +15,9 @@ INLINE int NAME(any_lane)(M lanes) {
 
 /* Below this a sum of squares counts as 0: what is left of it would be a rotation of the wrong length. */
 #define NEGLIGIBLE B(0x1p-960)
+
+/* Vectors that hold matrices together. */
+#define GROUPS 2
 
 /* Where a lane is in its iteration: the first row behind the blocks so far, in LAPACK's order, and the places of what is
    left of the present block, in the order of memory. */
@@ -166,30 +169,40 @@ INLINE void NAME(turn_columns)(long n, long i, V *z, V c, V s) {
   }
 }
 
-/* An implicit QL step of each lane. */
-INLINE void NAME(chase)(long n, const NAME(sd_chase) *step, V *d, V *e, V *z) {
-  V p = B(0.0), c = B(1.0), s = B(1.0), g = (step->beside - step->start) / (step->off + step->off);
-  g = step->end - step->start + step->off / (g + NAME(do_copysign)(NAME(do_sqrt)(g * g + B(1.0)), g));
-  for (long i = step->high - 1; i >= step->low; i--) {
-    const V place = B((D)i);
-    const M here = step->busy & (M)(place >= step->first) & (M)(place < step->last);
-    const M behind = here & (M)(place < step->last - B(1.0)), ends = here & (M)(place == step->first);
-    const V f = s * e[i], b = c * e[i], square = f * f + g * g;
-    const M turned = here & (M)(square > NEGLIGIBLE) & (M)(f != B(0.0));
-    const V over = B(1.0) / NAME(do_sqrt)(NAME(do_pick)(turned, square, B(1.0)));
-    const V towards = NAME(do_copysign)(over, g + B(0.0));
-    const V co = NAME(do_pick)(turned, NAME(size_of)(g) * over, B(1.0)), si = (V)((M)(f * towards) & turned);
-    const V h = d[i + 1] - p, r = (d[i] - h) * si + B(2.0) * co * b;
-    e[i + 1] = NAME(do_pick)(behind, NAME(do_pick)(turned, square * towards, g), e[i + 1]);
-    d[i + 1] = NAME(do_pick)(here, h + si * r, d[i + 1]);
-    p = NAME(do_pick)(here, si * r, p);
-    g = NAME(do_pick)(here, co * r - b, g);
-    c = NAME(do_pick)(here, co, c);
-    s = NAME(do_pick)(here, si, s);
-    d[i] = NAME(do_pick)(ends, d[i] - p, d[i]);
-    e[i] = NAME(do_pick)(ends, g, e[i]);
-    if (z) NAME(turn_columns)(n, i, z, co, -si);
+/* An implicit QL step of each lane of some groups: one waits for roots and quotients while another computes. */
+INLINE void NAME(chase)(long n, const int groups, const NAME(sd_chase) *steps, V *const *d, V *const *e, V *const *z) {
+  V p[GROUPS], c[GROUPS], s[GROUPS], g[GROUPS];
+  long low = n, high = 0;
+  for (int k = 0; k < groups; k++) {
+    const NAME(sd_chase) *of = steps + k;
+    const V t = (of->beside - of->start) / (of->off + of->off);
+    p[k] = B(0.0), c[k] = s[k] = B(1.0);
+    g[k] = of->end - of->start + of->off / (t + NAME(do_copysign)(NAME(do_sqrt)(t * t + B(1.0)), t));
+    low = of->low < low ? of->low : low, high = of->high > high ? of->high : high;
   }
+  for (long i = high - 1; i >= low; i--)
+#pragma GCC unroll 2
+    for (int k = 0; k < groups; k++) {
+      const V place = B((D)i), first = steps[k].first, last = steps[k].last;
+      const M here = steps[k].busy & (M)(place >= first) & (M)(place < last);
+      const M behind = here & (M)(place < last - B(1.0)), ends = here & (M)(place == first);
+      V *at = d[k] + i, *beside = e[k] + i;
+      const V f = s[k] * beside[0], b = c[k] * beside[0], square = f * f + g[k] * g[k];
+      const M turned = here & (M)(square > NEGLIGIBLE) & (M)(f != B(0.0));
+      const V over = B(1.0) / NAME(do_sqrt)(NAME(do_pick)(turned, square, B(1.0)));
+      const V towards = NAME(do_copysign)(over, g[k] + B(0.0));
+      const V co = NAME(do_pick)(turned, NAME(size_of)(g[k]) * over, B(1.0)), si = (V)((M)(f * towards) & turned);
+      const V h = at[1] - p[k], r = (at[0] - h) * si + B(2.0) * co * b;
+      beside[1] = NAME(do_pick)(behind, NAME(do_pick)(turned, square * towards, g[k]), beside[1]);
+      at[1] = NAME(do_pick)(here, h + si * r, at[1]);
+      p[k] = NAME(do_pick)(here, si * r, p[k]);
+      g[k] = NAME(do_pick)(here, co * r - b, g[k]);
+      c[k] = NAME(do_pick)(here, co, c[k]);
+      s[k] = NAME(do_pick)(here, si, s[k]);
+      at[0] = NAME(do_pick)(ends, at[0] - p[k], at[0]);
+      beside[0] = NAME(do_pick)(ends, g[k], beside[0]);
+      if (z[k]) NAME(turn_columns)(n, i, z[k], co, -si);
+    }
 }
 
 /* Solve the pairs of rows, i and i + 1, that are left: dlaev2. */
@@ -218,45 +231,74 @@ INLINE void NAME(solve_pairs)(long n, V *d, const V *e, V *z, M reversed) {
   }
 }
 
-/* Make a tridiagonal matrix diagonal; the lanes in which that has not been done. */
-INLINE M NAME(diagonalize)(long n, V *d, V *e, V *z) {
-  NAME(sd_block_of) blocks[W];
-  NAME(sd_chase) step;
-  M reversed = (M)B(0.0);
+/* Make tridiagonal matrices diagonal; failed: the lanes in which that has not been done. */
+INLINE void NAME(diagonalize)(long n, const int groups, V *const *d, V *const *e, V *const *z, M *failed) {
+  NAME(sd_block_of) blocks[GROUPS][W];
+  NAME(sd_chase) steps[GROUPS] = {0};
+  M reversed[GROUPS];
   long left = 60 * n;
-  for (int l = 0; l < W; l++) blocks[l] = (NAME(sd_block_of)){0, 0, -1, 0};
-  while (NAME(next_steps)(n, blocks, d, e, &step) && left--) {
-    if (NAME(any_lane)(step.turned)) NAME(reverse)(n, d, e, z, step.turned);
-    reversed ^= step.turned;
-    NAME(chase)(n, &step, d, e, z);
+  int any = 1;
+  for (int k = 0; k < groups; k++) {
+    reversed[k] = (M)B(0.0);
+    for (int l = 0; l < W; l++) blocks[k][l] = (NAME(sd_block_of)){0, 0, -1, 0};
   }
-  NAME(solve_pairs)(n, d, e, z, reversed);
-  return step.busy;
+  while (any && left--) {
+    any = 0;
+    for (int k = 0; k < groups; k++) {
+      any |= NAME(next_steps)(n, blocks[k], d[k], e[k], steps + k);
+      if (NAME(any_lane)(steps[k].turned)) NAME(reverse)(n, d[k], e[k], z[k], steps[k].turned);
+      reversed[k] ^= steps[k].turned;
+    }
+    if (any) NAME(chase)(n, groups, steps, d, e, z);
+  }
+  for (int k = 0; k < groups; k++) {
+    NAME(solve_pairs)(n, d[k], e[k], z[k], reversed[k]);
+    failed[k] = steps[k].busy;
+  }
 }
 
-/* The eigenvalues of ``matrices``, W of n rows of finite numbers one after the other, in rising order, and, unless it is
-   0, ``vectors`` with the eigenvectors as columns. */
-SLOW void NAME(spectrum)(long n, const double *matrices, double *values, double *vectors, double *workspace) {
-  V *x = (V *)workspace, *d = x + n * n, *e = d + n, *taus = e + n, *w = taus + n, *z = vectors ? w + n : 0;
-  const char *at[W];
-  M failed;
-  for (int l = 0; l < W; l++) at[l] = (const char *)(matrices + l * n * n);
-  NAME(to_lanes)(n * n, at, 0, x);
-  NAME(tridiagonalize)(n, x, d, e, taus, w);
-  if (z) NAME(multiply_reflections)(n, x, taus, z);
-  failed = NAME(diagonalize)(n, d, e, z);
-  for (int l = 0; l < W; l++) {
+INLINE void NAME(spectra)(long n, long count, const int groups, const double *matrices, double *values, double *vectors,
+                          double *workspace) {
+  V *d[GROUPS], *e[GROUPS], *z[GROUPS];
+  M failed[GROUPS];
+  for (int k = 0; k < groups; k++) {
+    V *x = (V *)workspace + k * 2 * n * (n + 2), *taus = x + n * n, *w = taus + n;
+    const char *at[W];
+    d[k] = w + n, e[k] = d[k] + n, z[k] = vectors ? e[k] + n : 0;
+    for (long l = k * W; l < (k + 1) * W; l++) at[l - k * W] = (const char *)(matrices + (l < count ? l : count - 1) * n * n);
+    NAME(to_lanes)(n * n, at, 0, x);
+    NAME(tridiagonalize)(n, x, d[k], e[k], taus, w);
+    if (vectors) NAME(multiply_reflections)(n, x, taus, z[k]);
+  }
+  NAME(diagonalize)(n, groups, d, e, z, failed);
+  for (long l = 0; l < count; l++) {
     int order[SD_SPECTRUM_MOST];
-    const D *own = (const D *)d + l, *columns = (const D *)z + l;
+    const D *own = (const D *)d[l / W] + l % W, *columns = vectors ? (const D *)z[l / W] + l % W : 0;
+    if (failed[l / W][l % W]) {
+      for (long k = 0; k < n; k++) values[l * n + k] = __builtin_nan("");
+      for (long k = 0; vectors && k < n * n; k++) vectors[l * n * n + k] = __builtin_nan("");
+      continue;
+    }
     for (int k = 0, i; k < n; k++) {
       for (i = k; i > 0 && own[k * W] < own[order[i - 1] * W]; i--) order[i] = order[i - 1];
       order[i] = k;
     }
     for (long k = 0; k < n; k++) {
-      values[l * n + k] = failed[l] ? __builtin_nan("") : own[order[k] * W];
-      for (long i = 0; z && i < n; i++)
-        vectors[(l * n + i) * n + k] = failed[l] ? __builtin_nan("") : columns[(order[k] * n + i) * W] + 0.0;
+      values[l * n + k] = own[order[k] * W];
+      for (long i = 0; vectors && i < n; i++)
+        vectors[(l * n + i) * n + k] = columns[(order[k] * n + i) * W] + 0.0; /* 0 has one sign */
     }
   }
 }
+
+/* The eigenvalues of ``count`` matrices of finite numbers, one after the other, in rising order, and, unless it is 0,
+   ``vectors`` with the eigenvectors as columns. */
+SLOW void NAME(spectrum)(long n, long count, const double *matrices, double *values, double *vectors,
+                         double *workspace) {
+  if (count > W)
+    NAME(spectra)(n, count, GROUPS, matrices, values, vectors, workspace);
+  else
+    NAME(spectra)(n, count, 1, matrices, values, vectors, workspace);
+}
 #undef NEGLIGIBLE
+#undef GROUPS

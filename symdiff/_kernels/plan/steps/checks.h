@@ -366,9 +366,6 @@ static inline const char *sd_bad_order(const sd_array *x, const sd_array *key, c
   return sd_has_shape(result, &shape) ? 0 : "ordered elements in another shape";
 }
 
-/* Rows up to which the spectra of matrices are found in lanes. */
-static inline long sd_spectrum_most(int vectors) { return vectors ? SD_EIGENVECTORS_MOST : SD_SPECTRUM_MOST; }
-
 static inline const char *sd_bad_spectrum(const sd_array *a, const sd_array *values, const sd_array *vectors) {
   sd_shape shape = {0};
   long n = a->rank < 2 ? 0 : a->shape[a->rank - 1];

@@ -241,8 +241,9 @@ static void sd_factors_at(const void *factors, long place, sd_one_product *p) {
   char *at[3] = {f->array[SD_A].data, f->array[SD_B].data, f->array[SD_C].data};
   for (int i = f->count[SD_PLACES] - 1; i >= 0; i--) {
     int l = f->label[SD_PLACES][i];
-    for (int x = 0; x < 3; x++) at[x] += place % f->lengths[l] * f->array[x].strides[l];
-    place /= f->lengths[l];
+    const long own = i ? place % f->lengths[l] : place;
+    for (int x = 0; x < 3; x++) at[x] += own * f->array[x].strides[l];
+    if (i) place /= f->lengths[l];
   }
   p->a = at[SD_A], p->b = at[SD_B], p->c = at[SD_C];
 }

@@ -40,20 +40,18 @@ static void sd_run_small_spectrum(sd_state *s, const sd_step *step, long n, long
   const int vectors = step->c >= 0;
   double scales[SD_SPECTRUM_LANES];
   for (long first = 0; first < count; first += lanes) {
-    for (long l = 0; l < lanes; l++) {
+    const long some = count - first < lanes ? count - first : lanes;
+    for (long l = 0; l < some; l++) {
       double *own = x + l * n * n;
-      scales[l] = first + l < count ? 1 : NAN;
-      if (first + l < count) {
-        sd_move_matrix(s, step->a, 2, sd_stack_at(s, step->a, 2, first + l), own, n, n, 0);
-        scales[l] = sd_symmetrize(own, n) ? sd_spectrum_scale(own, n) : NAN;
-      }
+      sd_move_matrix(s, step->a, 2, sd_stack_at(s, step->a, 2, first + l), own, n, n, 0);
+      scales[l] = sd_symmetrize(own, n) ? sd_spectrum_scale(own, n) : NAN;
       if (scales[l] != scales[l])
         for (long e = 0; e < n * n; e++) own[e] = 0;
       else if (scales[l] != 1)
         for (long e = 0; e < n * n; e++) own[e] *= scales[l];
     }
-    kernels->spectrum(n, x, values, vectors ? x : 0, room);
-    for (long l = 0; l < lanes && first + l < count; l++) {
+    kernels->spectrum(n, some, x, values, vectors ? x : 0, room);
+    for (long l = 0; l < some; l++) {
       double *each = values + l * n, *own = x + l * n * n;
       for (long k = 0; k < n; k++) each[k] /= scales[l];
       for (long e = 0; vectors && scales[l] != scales[l] && e < n * n; e++) own[e] = NAN;
