@@ -54,7 +54,7 @@ MULTIPLICATION, STREAMED, BYTE = 0.025, 0.12, 0.02
 #: One element of a sum whose arrays lack some of its loops, and are laid out for it.
 LAID_OUT = 3.0
 #: One of n³ numbers: for eigenvalues alone, for eigenvalues with eigenvectors, for an adjugate.
-EIGENVALUES, EIGENVECTORS, COFACTORS = 0.6, 2.0, 1.0
+EIGENVALUES, EIGENVECTORS, COFACTORS = 0.6, 1.1, 1.0
 #: One element: taken by its position, placed by its rank, sorted.
 FOUND, ORDERED, SORTED = 1.5, 15.0, 4.0
 #: The number that a letter stands for in estimates.

@@ -3,7 +3,7 @@
 Takes
     n×n matrices, n from 1 to 1024 (plans leave those of more than 512 to LAPACK), sample after sample; right-hand sides
 Gives
-    LU and Cholesky factors; inverses, solutions, determinants; eigenvalues of small symmetric matrices
+    LU and Cholesky factors; inverses, solutions, determinants; eigenvalues and eigenvectors of small symmetric matrices
 Invariants
     * A sample's bits depend neither on its place in the batch, nor on the samples beside it, nor on whether the lanes
       of vectors hold samples or columns: each element has one order of operations.
@@ -19,7 +19,7 @@ Files
     eliminate.h    LU with partial pivoting
     cholesky.h     Cholesky's factorization
     determinant.h  determinants of factors
-    jacobi.h       eigenvalues by Jacobi's rotations
+    symmetric_eigen.h  eigenvalues and eigenvectors of symmetric matrices
     products       products of matrices and vectors, of any size
     batch.h        batches: samples in lanes, or one matrix at a time
     batches.pxd    the kernels as other modules call them

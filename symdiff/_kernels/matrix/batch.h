@@ -349,5 +349,5 @@ static long NAME(inverse_cholesky)(const sd_matrix_call *call, void *workspace) 
 static const sd_matrix_functions NAME(sd_matrices) = {
     NAME(lu),       NAME(inverse),          NAME(inverse_lu),     NAME(solve_lu), sd_determinant_lu,
     NAME(cholesky), NAME(inverse_cholesky), NAME(solve_cholesky),
-    NAME(rotate),   W,
+    NAME(spectrum), 2 * W,
 };

@@ -1,7 +1,7 @@
 """The kernels of matrices as other modules call them: by address, without the interpreter lock."""
 
 cdef extern from "matrix/call.h":
-    enum: SD_MATRIX_MOST, SD_MATRIX_USUAL
+    enum: SD_MATRIX_MOST, SD_MATRIX_USUAL, SD_SPECTRUM_MOST, SD_EIGENVECTORS_MOST
     ctypedef struct sd_matrix_call:
         long n
         long count

@@ -5,6 +5,8 @@ import numpy.typing as npt
 
 MOST: int
 USUAL: int
+MOST_EIGENVALUES: int
+MOST_EIGENVECTORS: int
 
 _Array = npt.NDArray[np.floating[Any]]
 _Wide = npt.NDArray[np.float64]

@@ -20,6 +20,8 @@ cdef extern from "matrix/kernels.h":
 MOST = SD_MATRIX_MOST
 #: ... up to which plans take no LAPACK.
 USUAL = SD_MATRIX_USUAL
+#: Rows up to which plans take them for spectra, without eigenvectors and with them; LAPACK has others.
+MOST_EIGENVALUES, MOST_EIGENVECTORS = SD_SPECTRUM_MOST, SD_EIGENVECTORS_MOST
 
 
 cdef const sd_matrix_functions *matrix_kernels(long lanes) noexcept nogil:

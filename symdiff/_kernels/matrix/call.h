@@ -34,10 +34,11 @@ typedef struct {
    where that is not asked for, has a pivot that is 0 or less. Other samples are computed in any case. */
 typedef long sd_matrix_function(const sd_matrix_call *call, void *workspace);
 
-/* The eigenvalues, in no order, of as many matrices as a vector has lanes, n rows of finite numbers each. Only upper
-   triangles are read; squares of numbers are to be neither too large nor too small. The workspace, at a multiple of 64,
-   holds n n vectors. */
-typedef void sd_matrix_spectrum(long n, const double *matrices, double *values, double *workspace);
+/* The eigenvalues, in rising order, of up to twice as many matrices as a vector has lanes, n rows of finite numbers each, and unless
+   ``vectors`` is 0 the eigenvectors as columns, which may be written over the matrices. Only upper triangles are read;
+   squares of numbers are to be neither too large nor too small. The workspace, at a multiple of 64, holds 4 n (n + 2)
+   vectors. */
+typedef void sd_matrix_spectrum(long n, long count, const double *matrices, double *values, double *vectors, double *workspace);
 
 typedef struct {
   sd_matrix_function *lu;               /* a: factors, pivots */
@@ -55,8 +56,9 @@ typedef struct {
 /* Rows of a matrix, at most; and up to which plans take these kernels, as LAPACK's threads gain little there. */
 enum { SD_MATRIX_MOST = 1024, SD_MATRIX_USUAL = 512 };
 
-/* Rows up to which eigenvalues are found in lanes, and lanes at most. LAPACK finds those of one larger matrix sooner than
-   rotations do; and it finds all eigenvectors, so that their signs are NumPy's. */
-enum { SD_SPECTRUM_MOST = 10, SD_SPECTRUM_LANES = 8 };
+/* Rows up to which eigenvalues, and eigenvectors, are found in lanes, and lanes at most. LAPACK divides matrices of more
+   than 25 rows in two, which gives eigenvectors other signs. */
+enum { SD_SPECTRUM_MOST = 32, SD_EIGENVECTORS_MOST = 25, SD_SPECTRUM_LANES = 16 };
+static inline long sd_spectrum_most(int vectors) { return vectors ? SD_EIGENVECTORS_MOST : SD_SPECTRUM_MOST; }
 
 #endif

@@ -24,7 +24,7 @@
 #undef COEFFICIENT
 #undef GET
 #include "eliminate.h"
-#include "jacobi.h"
+#include "symmetric_eigen.h"
 #include "batch.h"
 #undef MANY
 #include "../machine/undefine.h"

@@ -7,7 +7,7 @@ becomes a loop. What decides are the sizes of one sample, never the length of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...graph import Node, contract, elementwise, label_sizes, postorder, rebuild
 from ...graph.deltas.contraction_order import Step, cheapest_step
@@ -72,14 +72,28 @@ def _count(group: Sequence[int], sizes: dict[int, Dim]) -> int:
 def is_symmetric_product(node: Node) -> bool:
     """Tell whether a contraction is symmetric, since exchanging its two labels gives the same factors."""
     labels, out, _ = node.payload
-    if len(out) != 2:
+    if len(out) < 2:
         return False
-    i, j = out
+    i, j = out[-2:]
     swap = {i: j, j: i}
-    factors = Counter(zip(node.args, labels, strict=True))
-    return factors == Counter(
-        (arg, tuple(swap.get(label, label) for label in own)) for arg, own in zip(node.args, labels, strict=True)
-    )
+    factors = [found for arg, own in zip(node.args, labels, strict=True) for found in _factors(arg, own)]
+    return Counter(factors) == Counter((arg, tuple(swap.get(label, label) for label in own)) for arg, own in factors)
+
+
+def _factors(node: Node, labels: Labels) -> Iterator[tuple[Node, Labels]]:
+    """Yield the arrays that a factor is the product of, element by element, and the labels of their axes, -1 of none.
+
+    So X.T diag(w) X is known to be symmetric where it is written ``(w * X.T) @ X``.
+    """
+    if node.is_multiplication:
+        for arg in node.args:
+            own = zip(arg.shape, node.shape[-arg.ndim :], labels[-arg.ndim :], strict=True) if arg.ndim else ()
+            yield from _factors(arg, tuple([label if size == whole else -1 for size, whole, label in own]))
+    elif node.is_contraction and len(node.args) == 1 and sorted(node.payload.labels[0]) == sorted(node.payload.out):
+        place = dict(zip(node.payload.out, labels, strict=True))
+        yield from _factors(node.args[0], tuple([place[label] for label in node.payload.labels[0]]))
+    else:
+        yield node, labels
 
 
 def split_products(roots: Sequence[Node]) -> tuple[list[Node], set[Node]]:

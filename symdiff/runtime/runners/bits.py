@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from ..._kernels.matrix.batches import MOST, USUAL
+from ..._kernels.matrix.batches import MOST, MOST_EIGENVALUES, MOST_EIGENVECTORS, USUAL
 from ...errors import UnsupportedError
+from ...graph import Node
 from ...graph.sizes import value
 from ...plan.plan import Plan
 from ...plan.steps import Call, MatrixFunction, Routine, nested
@@ -50,8 +51,15 @@ def _others(plan: Plan, sizes: Mapping[str, int] | None) -> Iterator[tuple[float
         if isinstance(step, Call):
             yield None, f"{step.formula.op} by NumPy"
         elif isinstance(step, Routine) and step.op == "spectrum":
-            yield None, "eigenvalues by LAPACK"
+            count = _rows(step.operands[0], sizes)
+            if count > (MOST_EIGENVALUES if step.made[1] is None else MOST_EIGENVECTORS):
+                yield count if count == math.inf else None, "eigenvalues by LAPACK"
         elif isinstance(step, MatrixFunction):
-            rows = step.matrix.shape[-1]
-            count = rows if isinstance(rows, int) else math.inf if sizes is None else value(rows, sizes)
-            yield count, f"{step.op} of matrices of {rows} rows by LAPACK"
+            what = f"{step.op} of matrices of {step.matrix.shape[-1]} rows by LAPACK"
+            yield _rows(step.matrix, sizes), what
+
+
+def _rows(matrix: Node, sizes: Mapping[str, int] | None) -> float:
+    """Return the rows of a matrix, of which letters have no number yet."""
+    rows = matrix.shape[-1]
+    return rows if isinstance(rows, int) else math.inf if sizes is None else value(rows, sizes)

@@ -24,7 +24,6 @@ from ...graph import (
     reduce,
     reshape,
     result_of,
-    step_number,
 )
 from ...graph.primitives import Body
 from ...graph.scalars.functions import apply, compare, where
@@ -107,10 +106,12 @@ def _approximant(x: _Moving) -> _Moving:
 
 
 def _squared(x: _Moving, times: Node) -> Node:
-    """Square each matrix of a stack its own number of times, and return the results, or their change."""
-    carried = placeholder(("matrix",), x.value.shape)
-    held = placeholder(("times",), times.shape)
-    again = reshape(compare("less", broadcast_to(step_number(), times.shape), held), (*times.shape, 1, 1))
+    """Square each matrix of a stack its own number of times, and return the results, or their change.
+
+    The number is counted down, so that a turn depends on what is carried alone and the loop ends with its last change.
+    """
+    carried, left = placeholder(("matrix",), x.value.shape), placeholder(("times",), times.shape)
+    again = reshape(compare("greater", left, 0.0), (*times.shape, 1, 1))
     if x.change is None:
         own, start = _Moving(carried, None), [x.value]
     else:
@@ -119,7 +120,8 @@ def _squared(x: _Moving, times: Node) -> Node:
     results = [where(again, square.value, carried)]
     if own.change is not None and square.change is not None:
         results.append(where(again, square.change, own.change))
-    names = [carried] if own.change is None else [carried, own.change]
-    body = canonical(Body(tuple(names), (), (held,), tuple(results)))
+    names = [carried, left] if own.change is None else [carried, own.change, left]
+    results.append(apply("maximum", left - 1.0, 0.0))
+    body = canonical(Body(tuple(names), (), (), tuple(results)))
     loop = recurrence(body, [*start, times], SQUARINGS)
-    return result_of(loop, parts_of(loop)[len(names) - 1])
+    return result_of(loop, parts_of(loop)[len(start) - 1])

@@ -101,7 +101,9 @@ static inline int sd_gemm_turns(long cm, long cn) { return cn != 1 && cm == 1; }
 static inline void sd_gemm_on(int set, int single, const sd_gemm_sizes *s, double alpha, const void *a, const void *b,
                               void *c, int add, int half, char *scratch) {
   sd_gemm_sizes turned = {s->n, s->m, s->k, s->bn, s->bk, s->ak, s->am, s->cn, s->cm};
-  if (sd_gemm_turns(s->cm, s->cn))
+  const int turns = sd_gemm_turns(s->cm, s->cn);
+  if (set > 1 && single && (turns ? s->m : s->n) <= 8) set = 1; /* the columns fill half a vector at most */
+  if (turns)
     sd_gemm_sets[set][single].run(&turned, alpha, b, a, c, add, half, scratch);
   else
     sd_gemm_sets[set][single].run(s, alpha, a, b, c, add, half, scratch);

@@ -94,6 +94,7 @@ SD_GEMM_INLINE void NAME(sd_gemm_tile)(const int R, const int N, const long *dep
   long k = depth[0], ar = depth[1], ak = depth[2], bk = depth[3], cr = depth[4];
   V s[8 * 8], alpha = ALL((T)factor);
   SD_GEMM_UNROLL for (int r = 0; r < R; r++) SD_GEMM_UNROLL for (int v = 0; v < N; v++) s[r * N + v] = ALL(0);
+  SD_GEMM_UNROLL for (int r = 0; N == 1 && r < R; r++) __builtin_prefetch(c + r * cr, 1); /* wider tiles last longer */
   for (long i = 0; i < k; i++, a += ak, b += bk) {
     const D *more = a + 4 * ar; /* few registers tell eight rows */
     V y[8];
@@ -306,6 +307,12 @@ static void NAME(sd_gemm_band)(const long *depth, long rows, long n, long row, l
   }
 }
 
+/* Columns of the next panel: a single vector that would be left is shared, as tiles of one read more than they compute. */
+SD_GEMM_INLINE long NAME(sd_gemm_columns)(long left) {
+  const long most = (left + W - 1) / W == VECTORS + 1 && VECTORS > 2 ? (VECTORS - 1) * W : VECTORS * W;
+  return left < most ? left : most;
+}
+
 static void NAME(sd_gemm_run)(const sd_gemm_sizes *s, double alpha, const void *from, const void *other, void *into,
                               int add, int half, char *scratch) {
   long m = s->m, n = s->n, k = s->k, am = s->am, ak = s->ak, bk = s->bk, bn = s->bn, cm = s->cm, cn = s->cn;
@@ -333,9 +340,10 @@ static void NAME(sd_gemm_run)(const sd_gemm_sizes *s, double alpha, const void *
   for (long j = 0; j < n; j += ACROSS)
     for (long l = 0; l < k; l += SD_GEMM_DEPTH) {
       long width = n - j < ACROSS ? n - j : ACROSS, deep = k - l < SD_GEMM_DEPTH ? k - l : SD_GEMM_DEPTH;
-      int in_place = bn == 1 && m <= 2 * ROWS, copied = width > 2 * WIDTH && m >= ROWS;
-      for (long p = 0; p < width; p += WIDTH) {
-        long columns = width - p < WIDTH ? width - p : WIDTH, wide = (columns + W - 1) / W * W;
+      int near = m <= 2 * ROWS || deep * bk * (long)sizeof(T) <= SD_GEMM_NEAR;
+      int in_place = bn == 1 && near, copied = width > 2 * WIDTH && m >= ROWS && !(near && ak == 1);
+      for (long p = 0, columns; p < width; p += columns) {
+        long wide = ((columns = NAME(sd_gemm_columns)(width - p)) + W - 1) / W * W;
         if (!in_place || columns % W)
           NAME(sd_gemm_panel)(deep, columns, b + l * bk + (j + p) * bn, bk, bn, wide, panels + p * deep);
       }
@@ -343,8 +351,8 @@ static void NAME(sd_gemm_run)(const sd_gemm_sizes *s, double alpha, const void *
         long rows = m - i < SD_GEMM_DOWN ? m - i : SD_GEMM_DOWN;
         const D *here = a + i * am + l * ak;
         if (copied) NAME(sd_gemm_rows)(rows, deep, here, am, ak, packed);
-        for (long p = 0; p < width; p += WIDTH) {
-          long columns = width - p < WIDTH ? width - p : WIDTH;
+        for (long p = 0, columns; p < width; p += columns) {
+          columns = NAME(sd_gemm_columns)(width - p);
           long direct = in_place && columns % W == 0;
           long depth[] = {deep, am, ak, direct ? bk : (columns + W - 1) / W * W, cm}, skip = 0;
           if (copied) {

@@ -439,7 +439,7 @@ static inline const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, 
     if ((wrong = sd_bad_spectrum(a, b, c))) return wrong;
     n = a->shape[a->rank - 1];
     *scratch = 8 * (3 * n * n + 8 * n + 8) + 4 * (5 * n + 4);
-    if (s->c < 0 && n <= SD_SPECTRUM_MOST) *scratch = 8 * SD_SPECTRUM_LANES * (2 * n * n + n);
+    if (n <= sd_spectrum_most(s->c >= 0)) *scratch = 8 * SD_SPECTRUM_LANES * (3 * n * n + 5 * n);
     *cost = (double)n;
   } else if (s->kind == SD_ADJUGATE) {
     if ((wrong = sd_bad_adjugate(a, b, c))) return wrong;

@@ -15,6 +15,9 @@
 #include "nest.h"
 #include "share.h"
 
+/* Rows of a matrix times its transpose from which computing one triangle and copying it is quicker than both. */
+enum { SD_TWINS_BY_HALF = 80 };
+
 enum { SD_ROWS, SD_COLUMNS, SD_INNER, SD_PLACES, SD_LABEL_GROUPS };
 enum { SD_A, SD_B, SD_C };
 
@@ -241,22 +244,32 @@ static void sd_factors_at(const void *factors, long place, sd_one_product *p) {
   char *at[3] = {f->array[SD_A].data, f->array[SD_B].data, f->array[SD_C].data};
   for (int i = f->count[SD_PLACES] - 1; i >= 0; i--) {
     int l = f->label[SD_PLACES][i];
-    for (int x = 0; x < 3; x++) at[x] += place % f->lengths[l] * f->array[x].strides[l];
-    place /= f->lengths[l];
+    const long own = i ? place % f->lengths[l] : place;
+    for (int x = 0; x < 3; x++) at[x] += own * f->array[x].strides[l];
+    if (i) place /= f->lengths[l];
   }
   p->a = at[SD_A], p->b = at[SD_B], p->c = at[SD_C];
 }
 
-/* Copy the triangle of c that is computed to the other one. */
-static void sd_mirror(char *c, const sd_side *rows, const sd_side *columns, long item) {
+/* Copy a triangle to the other one. The size of a number is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void sd_mirror_items(char *c, long n, long down, long across,
+                                                                  const size_t item) {
   enum { BLOCK = 16 };
-  long n = rows->length, down = rows->stride[SD_C], across = columns->stride[SD_C];
-  if (sd_gemm_turns(down / item, across / item)) down = columns->stride[SD_C], across = rows->stride[SD_C];
   for (long i = 0; i < n; i += BLOCK)
     for (long j = 0; j <= i; j += BLOCK)
       for (long r = i; r < n && r < i + BLOCK; r++)
         for (long s = j; s < r && s < j + BLOCK; s++)
-          memcpy(c + s * down + r * across, c + r * down + s * across, (size_t)item);
+          memcpy(c + s * down + r * across, c + r * down + s * across, item);
+}
+
+/* Copy the triangle of c that is computed to the other one. */
+static void sd_mirror(char *c, const sd_side *rows, const sd_side *columns, long item) {
+  long n = rows->length, down = rows->stride[SD_C], across = columns->stride[SD_C];
+  if (sd_gemm_turns(down / item, across / item)) down = columns->stride[SD_C], across = rows->stride[SD_C];
+  if (item == 4)
+    sd_mirror_items(c, n, down, across, 4);
+  else
+    sd_mirror_items(c, n, down, across, 8);
 }
 
 /* Go on to the next place; 0 after the last. */
@@ -309,7 +322,7 @@ static long sd_run_product(sd_state *s, const sd_step *step, long *which) {
   }
   result = f.array[SD_C];
   twins = step->symmetric && sd_is_twin(&f);
-  half = twins || (step->symmetric && f.count[SD_ROWS] == 1 && f.count[SD_COLUMNS] == 1);
+  half = step->symmetric && (twins || (f.count[SD_ROWS] == 1 && f.count[SD_COLUMNS] == 1));
   if (!sd_is_matrix(&f, SD_C)) scratch = sd_pack(&f, SD_C, scratch, 0), packed = 1;
   if (!sd_is_matrix(&f, SD_A)) scratch = sd_pack(&f, SD_A, scratch, 1);
   if (twins)
@@ -317,6 +330,7 @@ static long sd_run_product(sd_state *s, const sd_step *step, long *which) {
   else if (!sd_is_matrix(&f, SD_B))
     scratch = sd_pack(&f, SD_B, scratch, 1);
   rows = sd_axis_of(&f, SD_ROWS), columns = sd_axis_of(&f, SD_COLUMNS), inner = sd_axis_of(&f, SD_INNER);
+  half &= !twins || rows.length >= SD_TWINS_BY_HALF; /* the whole of it is symmetric, too */
   if (inner.length == 1) {
     if (packed) f.array[SD_C] = result;
     sd_multiply_plainly(&f, step->value, add);

@@ -63,14 +63,6 @@ static void sd_multiply_one(const sd_one_product *p, char *scratch) {
   }
 }
 
-/* Exchange the factors, and rows and columns with them. */
-static void sd_turn_product(sd_one_product *p) {
-  const sd_gemm_sizes s = p->sizes;
-  const char *a = p->a;
-  p->sizes = (sd_gemm_sizes){s.n, s.m, s.k, s.bn, s.bk, s.ak, s.am, s.cn, s.cm};
-  p->a = p->b, p->b = a;
-}
-
 /* The products of several places, whose addresses a function tells. */
 typedef struct {
   sd_one_product product;
@@ -81,11 +73,20 @@ typedef struct {
   const sd_job *job;
 } sd_shared_product;
 
-static sd_one_product sd_product_at(const sd_shared_product *shared, long place) {
+/* The product of no place yet: with rows and columns exchanged where the factors are to be. */
+static sd_one_product sd_product_of(const sd_shared_product *shared) {
   sd_one_product own = shared->product;
-  shared->at(shared->places, place, &own);
-  if (shared->turned) sd_turn_product(&own);
+  const sd_gemm_sizes s = own.sizes;
+  if (shared->turned) own.sizes = (sd_gemm_sizes){s.n, s.m, s.k, s.bn, s.bk, s.ak, s.am, s.cn, s.cm};
   return own;
+}
+
+static void sd_go_to_place(const sd_shared_product *shared, long place, sd_one_product *own) {
+  shared->at(shared->places, place, own);
+  if (shared->turned) {
+    const char *a = own->a;
+    own->a = own->b, own->b = a;
+  }
 }
 
 typedef struct {
@@ -96,16 +97,16 @@ typedef struct {
 static void *sd_share_product(void *argument) {
   const sd_product_hand *hand = argument;
   sd_shared_product *shared = hand->shared;
+  sd_one_product own = sd_product_of(shared);
   for (;;) {
 #ifndef _WIN32
     long part = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
 #else
     long part = shared->next++;
 #endif
-    sd_one_product own;
     long first, end;
     if (part >= shared->end || (part && sd_is_raised(shared->job))) return 0;
-    own = sd_product_at(shared, part / shared->parts);
+    sd_go_to_place(shared, part / shared->parts, &own);
     /* the last rows of a triangle take longest, so they come first */
     first = (shared->parts - 1 - part % shared->parts) * shared->rows;
     end = first + shared->rows < own.sizes.m ? first + shared->rows : own.sizes.m;
@@ -143,8 +144,9 @@ static int sd_multiply_places(sd_shared_product *shared, long places, int thread
   }
   if (threads > 1 && !(memory = malloc((size_t)(SD_LINE + (threads - 1) * room)))) threads = 1;
   if (threads <= 1 && worth <= SD_PATIENT) {
+    sd_one_product own = sd_product_of(shared);
     for (long place = 0; place < places; place++) {
-      sd_one_product own = sd_product_at(shared, place);
+      sd_go_to_place(shared, place, &own);
       sd_multiply_one(&own, scratch);
     }
     return 0;

@@ -1,5 +1,5 @@
-/* Eigenvalues and eigenvectors of the symmetric parts of stacks of matrices: nan where a matrix is not finite. Eigenvalues
-   alone of small matrices are found by Jacobi's rotations, as many at a time as vectors have lanes, others by LAPACK.
+/* Eigenvalues and eigenvectors of the symmetric parts of stacks of matrices: nan where a matrix is not finite. Small
+   matrices are taken as many at a time as vectors have lanes, others one by one by LAPACK.
 
    Needs factor.h. */
 
@@ -33,40 +33,30 @@ static double sd_spectrum_scale(const double *x, long n) {
   return __builtin_ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 
-/* Put eigenvalues in rising order. */
-static void sd_sort_spectrum(double *values, long n) {
-  for (long i = 1; i < n; i++)
-    for (long k = i; k > 0 && values[k] < values[k - 1]; k--) {
-      double one = values[k];
-      values[k] = values[k - 1];
-      values[k - 1] = one;
-    }
-}
-
 static void sd_run_small_spectrum(sd_state *s, const sd_step *step, long n, long count) {
   const sd_matrix_functions *kernels = s->job->plan->matrices;
   const long lanes = kernels->lanes;
-  double *room = (double *)s->scratch, *x = room + n * n * lanes, *values = x + n * n * lanes;
+  double *room = (double *)s->scratch, *x = room + 2 * n * (n + 2) * lanes, *values = x + n * n * lanes;
+  const int vectors = step->c >= 0;
   double scales[SD_SPECTRUM_LANES];
   for (long first = 0; first < count; first += lanes) {
-    for (long l = 0; l < lanes; l++) {
+    const long some = count - first < lanes ? count - first : lanes;
+    for (long l = 0; l < some; l++) {
       double *own = x + l * n * n;
-      scales[l] = first + l < count ? 1 : NAN;
-      if (first + l < count) {
-        sd_move_matrix(s, step->a, 2, sd_stack_at(s, step->a, 2, first + l), own, n, n, 0);
-        scales[l] = sd_symmetrize(own, n) ? sd_spectrum_scale(own, n) : NAN;
-      }
+      sd_move_matrix(s, step->a, 2, sd_stack_at(s, step->a, 2, first + l), own, n, n, 0);
+      scales[l] = sd_symmetrize(own, n) ? sd_spectrum_scale(own, n) : NAN;
       if (scales[l] != scales[l])
         for (long e = 0; e < n * n; e++) own[e] = 0;
       else if (scales[l] != 1)
         for (long e = 0; e < n * n; e++) own[e] *= scales[l];
     }
-    kernels->spectrum(n, x, values, room);
-    for (long l = 0; l < lanes && first + l < count; l++) {
-      double *each = values + l * n;
-      sd_sort_spectrum(each, n);
+    kernels->spectrum(n, some, x, values, vectors ? x : 0, room);
+    for (long l = 0; l < some; l++) {
+      double *each = values + l * n, *own = x + l * n * n;
       for (long k = 0; k < n; k++) each[k] /= scales[l];
-      sd_move_matrix(s, step->b, 1, sd_stack_at(s, step->b, 1, first + l), each, n, 1, 1);
+      for (long e = 0; vectors && scales[l] != scales[l] && e < n * n; e++) own[e] = NAN;
+      if (step->b >= 0) sd_move_matrix(s, step->b, 1, sd_stack_at(s, step->b, 1, first + l), each, n, 1, 1);
+      if (vectors) sd_move_matrix(s, step->c, 2, sd_stack_at(s, step->c, 2, first + l), own, n, n, 1);
     }
   }
 }
@@ -81,7 +71,7 @@ static long sd_run_spectrum(sd_state *s, const sd_step *step, long *which) {
   int *rest = (int *)(room + numbers);
   (void)which;
   if (!n) return -1;
-  if (!vectors && n <= SD_SPECTRUM_MOST) {
+  if (n <= sd_spectrum_most(vectors)) {
     sd_run_small_spectrum(s, step, n, count);
     return -1;
   }
