@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import _tstutils, brentq
 
 import symdiff as sd
-from symdiff.errors import ArgumentError, DtypeError, NonfiniteError, ParseError, ShapeError
+from symdiff.errors import ArgumentError, DtypeError, NonfiniteError, ParseError, ShapeError, UnsupportedError
 
 x, a, b = sd.scalar("x"), sd.scalar("a"), sd.scalar("b")
 
@@ -140,6 +140,27 @@ def test_a_double_root_in_expanded_form_has_no_derivative() -> None:
     slope = sd.compile(sd.gradient(root, a))
     np.testing.assert_allclose(slope(np.array([0.25, 1e-6])), [1.0, 500.0], rtol=1e-6)
     assert np.isnan(slope(0.0))
+
+
+@settings(max_examples=20, deadline=None)
+@given(power=st.integers(2, 5), at=st.floats(-3, 3), kind=st.sampled_from(["power", "sine", "vector"]))
+def test_multiple_roots_have_no_derivative_where_their_slope_cancels(power: int, at: float, kind: str) -> None:
+    v, w = sd.vector("v", 2), sd.vector("w", 2)
+    root: Any = {
+        "power": lambda: sd.root((x - a) ** power, x, a + 1.0, at_most=300),
+        "sine": lambda: sd.root(np.sin(x - a) ** power, x, a + 0.5, at_most=300),
+        "vector": lambda: sd.root((v - w) ** power, v, w + 1.0, at_most=300),
+    }[kind]()
+    slope = sd.compile(sd.jacobian(root, w if kind == "vector" else a), backend="interpreter")
+    found = slope(np.array([at, 1.0]) if kind == "vector" else at)
+    assert np.isnan(np.diagonal(found) if kind == "vector" else found).all()
+
+
+def test_parameters_of_which_some_leave_the_solution_out_of_their_slope() -> None:
+    root = sd.root(b * x - a, x, 1.0)
+    kernel = sd.compile([sd.gradient(root, a), sd.gradient(root, b)], [a, b])
+    np.testing.assert_allclose(kernel(6.0, 2.0), [0.5, -1.5], rtol=1e-15)
+    assert np.isnan(kernel(0.0, 0.0)).all()
 
 
 def test_what_has_no_root_is_nan_and_told() -> None:
@@ -275,6 +296,30 @@ def test_letters_of_text_have_the_shape_of_the_start() -> None:
     kernel = sd.compile("root(v -> A @ v + 0.1 * v**3 - w, w)", A=(2, 2), w=2)
     found = kernel(np.eye(2), np.array([1.0, 2.0]))
     np.testing.assert_allclose(found + 0.1 * found**3, [1.0, 2.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize(("text", "same"), [
+    ("f(p) = root(x -> x**3 + x - p, p)\nf(a) + sum(f(w))",
+     "root(x -> x**3 + x - a, a) + sum(root(x -> x**3 + x - w, w))"),
+    ("f(p) = root(x -> x - p, 1)\nf(f(a)) * sum(w)", "a * sum(w)"),
+    ("f(p, s) = root(x -> 2 * x - p, s)\nsum(f(f(a, 1) * w, w)) + f(a, 1)", "sum(a * w) / 4 + a / 2"),
+    ("f(p) = root(x -> x**3 - p, p)\ng(y) = f(y) + sum(f(y * w))\nroot(x -> g(x) - a, 1)",
+     "a**3 / (1 + sum(w**(1 / 3)))**3"),
+    ("f(p) = while(s -> sum(s) < 9, s -> s + p, p, 20)\nf(a) + sum(f(w))",
+     "while(s -> s < 9, s -> s + a, a, 20) + sum(while(s -> sum(s) < 9, s -> s + w, w, 20))"),
+])  # fmt: skip
+def test_functions_of_text_hold_solutions_of_several_shapes(text: str, same: str) -> None:
+    values = {"a": 2.0, "w": np.array([1.5, 1.0, 4.0])}
+    found, expected = (sd.compile(one, a=(), w=3, backend="interpreter")(**values) for one in (text, same))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_forms_that_solutions_have_not_are_refused_by_name() -> None:
+    root = sd.root(x**3 + x - a, x, 1.0)
+    with pytest.raises(UnsupportedError, match=r"no form for root\(\.\.\.\)"):
+        (2 * root).sympy()
+    with pytest.raises(UnsupportedError, match="no root, fixed_point"):
+        sd.compile(root).source("cython")
 
 
 def test_what_comes_wrong_is_refused_by_name() -> None:

@@ -7,7 +7,7 @@ implicit function theorem, a formula of the solution, so that further derivative
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -16,9 +16,21 @@ from ...calculus.derivatives import Trail, jacobian
 from ...calculus.modes import pushforward
 from ...calculus.rules import ImplicitRule
 from ...errors import ArgumentError, DtypeError, ShapeError
-from ...graph import BOOL, INT, REAL, Node, broadcast_to, extent, placeholder, postorder, reshape, substitute, zeros
+from ...graph import (
+    BOOL,
+    INT,
+    REAL,
+    Node,
+    broadcast_to,
+    extent,
+    inputs_of,
+    placeholder,
+    postorder,
+    reshape,
+    substitute,
+    zeros,
+)
 from ...graph import custom as custom_node
-from ...graph.deltas.einsum import is_zero
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
@@ -365,12 +377,7 @@ def _ruled(
     value = placeholder(("solution",), letter.shape)
     seeds = tuple(placeholder(("seed", k), p.shape) for k, p in enumerate(parameters))
     moving = {p: seed for p, seed in zip(parameters, seeds, strict=True) if p.dtype is REAL}
-    (change,) = pushforward([g.formula], moving)
-    image = zeros(letter.shape) if change is None else _implicit(g, change)
-    (moves,) = pushforward([g.slope], {letter: placeholder(("seed",), letter.shape)})
-    if moves is None or is_zero(moves):  # the formula would not see what is nan
-        image = np.where(largest(Array(letter)) < np.inf, Array(image), np.nan).node
-    (image,) = substitute([image], {letter: value})
+    (image,) = substitute([_moved(g, moving)], {letter: value})
     body = np.where(found.converged, found.x, np.nan)
     regular = _regular(g, body) if settled is None else _regular(g, body) & settled
     residual = g.value(body)
@@ -392,9 +399,23 @@ def _ruled(
     ), body.node
 
 
-def _implicit(g: Equations, change: Node) -> Node:
+def _moved(g: Equations, seeds: Mapping[Node, Node]) -> Node:
+    """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it."""
+    image = _implicit(g, seeds)
+    blind = {p: seed for p, seed in seeds.items() if g.letter not in inputs_of([_implicit(g, {p: seed})])}
+    if not blind:
+        return image
+    others = {p: seed for p, seed in seeds.items() if p not in blind}
+    seen: Array = np.where(largest(Array(g.letter)) < np.inf, Array(_implicit(g, blind)), np.nan)
+    return seen.node + _implicit(g, others) if others else seen.node
+
+
+def _implicit(g: Equations, seeds: Mapping[Node, Node]) -> Node:
     """Return -inv(g_x) dg."""
     n = g.letter.size
+    (change,) = pushforward([g.formula], seeds)
+    if change is None:
+        return zeros(g.letter.shape)
     if not g.letter.ndim:
         return simplify([-change / g.slope])[0]
     right = reshape(-change, (n,))
@@ -467,7 +488,8 @@ def _title(symbol: Node) -> str:
     if isinstance(symbol.name, str):
         return symbol.name
     key = symbol.name.key
-    return str(key[1]) if isinstance(key, tuple) and key[0] == "mapped" else "x"
+    # text calls a letter of a function that is called several times x'1
+    return str(key[1]).partition("'")[0] if isinstance(key, tuple) and key[0] == "mapped" else "x"
 
 
 def _real(value: Any, what: str) -> Node:
