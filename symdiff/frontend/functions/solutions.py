@@ -23,7 +23,6 @@ from ...graph import (
     Node,
     broadcast_to,
     extent,
-    inputs_of,
     placeholder,
     postorder,
     reshape,
@@ -329,15 +328,22 @@ class _Asked:
         self._refuse_positions([equations])
         # what is outside has no name inside: what cancels in the slope has to be seen before
         slope = jacobian(equations, self.unknown, "zero", {}, Trail())
-        formulas = [equations, slope, *objective, *(written or (equations,))]
+        # the search has the form of numbers that its slope has, and parts in common with it
+        searched = simplify([equations, *objective[:1]])
+        formulas = [*searched, equations, slope, *objective[1:], *(written or (equations,))]
         captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
-        equations, slope, *shown = substitute(formulas, {arg: plain[arg] for arg in captured})
-        objective, shown = tuple(shown[: len(objective)]), shown[len(objective) :]
+        stable, *closed = substitute(formulas, {arg: plain[arg] for arg in captured})
+        lowest = [closed.pop(0)] if objective else []
+        equations, slope, *shown = closed
         g, inner = Equations(self.unknown, equations, slope, self.tol), [Array(plain[node]) for node in operands]
-        gradient = Equations(self.unknown, objective[1], objective[2], self.tol) if objective else g
-        found = self._found(gradient, objective, inner)
+        if objective:
+            first, second, *shown = shown
+            gradient = Equations(self.unknown, first, second, self.tol)
+        else:
+            gradient = Equations(self.unknown, stable, slope, self.tol)
+        found = self._found(gradient, lowest, inner)
         settled = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
         given = tuple([args.index(node) for node in operands])
         rule, body = _ruled(self, g, found, settled, tuple(plain.values()), tuple(shown), given)
@@ -402,12 +408,18 @@ def _ruled(
 def _moved(g: Equations, seeds: Mapping[Node, Node]) -> Node:
     """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it."""
     image = _implicit(g, seeds)
-    blind = {p: seed for p, seed in seeds.items() if g.letter not in inputs_of([_implicit(g, {p: seed})])}
+    blind = {p: seed for p, seed in seeds.items() if not _observes(_implicit(g, {p: seed}), g.letter)}
     if not blind:
         return image
     others = {p: seed for p, seed in seeds.items() if p not in blind}
     seen: Array = np.where(largest(Array(g.letter)) < np.inf, Array(_implicit(g, blind)), np.nan)
     return seen.node + _implicit(g, others) if others else seen.node
+
+
+def _observes(formula: Node, letter: Node) -> bool:
+    """Tell whether a formula is nan where the letter is: it has the letter, and no condition, which is false of nan."""
+    below = postorder([formula])
+    return letter in below and not any(node.dtype is BOOL for node in below)
 
 
 def _implicit(g: Equations, seeds: Mapping[Node, Node]) -> Node:
