@@ -30,6 +30,8 @@ NOISE = 1024.0
 SHORT = 2.0**-26
 #: Quarters of a step after which points farther away are tried; an even number.
 HALVES = 6.0
+#: Part of each square that Levenberg and Marquardt's first step adds to it.
+DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
@@ -258,19 +260,24 @@ def solved(matrix: Array, right: Array) -> Any:
 # ---------------------------------------------------------------------------- minima
 
 
-def descended(f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int) -> Found:
-    """Find a minimum from a start: a step of Newton's, downhill along each eigenvector, is halved until f falls.
+def descended(
+    f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int, squares: bool = False
+) -> Found:
+    """Find a minimum from a start: a quarter of a step downhill is taken until f falls.
 
     Parameters
     ----------
     f : Node
         The formula.
     g : Equations
-        Its gradient.
+        Its gradient, with the Hessian, or the matrix of Gauss and Newton that stands for it.
     start : Array
     ends : pair of Array, optional
         Bounds, which no iterate leaves.
     at_most : int
+    squares : bool
+        f is a sum of squares, with the matrix of Gauss and Newton: steps are Levenberg and Marquardt's. Others are
+        Newton's, downhill along each eigenvector.
     """
     shape = start.shape
     (terms,) = simplify([magnitude(f)])
@@ -289,32 +296,44 @@ def descended(f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | N
         return np.where(held, 0.0, slope), np.where((flat[:, None] | flat) if shape else held, one, matrix)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        x, base, least, steepest, change, newton, _, count = state
+        x, base, least, steepest, change, newton, damping, along, count = state
         value, (slope, matrix) = g.at(f, x), free(x)
         steep = largest(slope)
-        own = downhill(matrix, slope)
+        own = damped_step(matrix, slope, damping) if squares else downhill(matrix, slope)
         # where f is the same up to rounding, the gradient tells
         same = abs(value - least) <= 2.0**-49 * g.at(terms, x)
         better = (value < least) | (same & (steep < steepest))
+        # the slope along the step, of that at its begin: negative beyond a minimum
+        turned = np.sum(slope * change) / along
         base, least = np.where(better, x, base), np.where(better, value, least)
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
-        change = np.where(better, own, 0.5 * change)
+        change = np.where(better, own, 0.25 * change)
         small = np.all(g.small(x, slope))
         stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         following = np.where(stuck, base, within(base + change))
-        return following, base, least, steepest, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+        count = np.where(done, -1.0 - count, count + 1.0)
+        if squares:
+            more = np.minimum(np.maximum(4.0 * damping, 0.0625), 4.0)
+            beyond = ~better | (turned < -0.25)
+            damping = np.where(beyond, more, np.where(turned > -0.1, 0.1 * damping, damping))
+            along = np.where(better, np.sum(slope * own), 0.25 * along)
+        return following, base, least, steepest, change, newton, damping, along, count
 
     begin, nothing = within(start), Array(zeros(start.node.shape))
-    begun = (begin, begin, np.inf, np.inf, nothing, nothing, 1.0, 0.0)
-    x, *_, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
+    # the steps of a search that has ended are negative
+    begun = (begin, begin, np.inf, np.inf, nothing, nothing, DAMPING, -1.0, 0.0)
+    x, *_, count = while_loop(lambda s: s[8] >= 0.0, step, begun, at_most)
+    ended = count < 0.0
+    if squares:
+        return Found(x, ended, abs(count))
     curved = free(x)[1]
     if shape:
         values = np.linalg.eigvalsh((curved + curved.T) / 2.0)
         convex = np.min(values) >= -(2.0**-30) * np.max(abs(values))
     else:
         convex = curved >= 0.0
-    return Found(x, (still == 0.0) & convex, count)
+    return Found(x, ended & convex, abs(count))
 
 
 def downhill(matrix: Array, slope: Array) -> Any:
@@ -326,3 +345,12 @@ def downhill(matrix: Array, slope: Array) -> Any:
     size = np.maximum(size, 2.0**-40 * np.max(size))
     flat = np.reshape(slope, (-1,))
     return np.reshape(-(vectors @ ((flat @ vectors) / size)), slope.shape)
+
+
+def damped_step(matrix: Array, slope: Array, damping: Array) -> Any:
+    """Return the step of Levenberg and Marquardt: a multiple of each square is added to it (Marquardt 1963)."""
+    if not slope.ndim:
+        return -slope / (matrix * (1.0 + damping))
+    squares = np.diagonal(matrix)
+    added = (damping + 2.0**-40) * np.maximum(squares, 2.0**-10 * np.max(squares))
+    return np.reshape(-np.linalg.solve(matrix + np.diag(added), np.reshape(slope, (-1,))), slope.shape)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
@@ -158,8 +158,8 @@ def minimizer(
     x: Any,
     start: Any,
     bounds: Any = None,
-    method: str | None = None,
-    at_most: int = AT_MOST,
+    method: Literal["newton", "levenberg-marquardt"] | None = None,
+    at_most: int | None = None,
     tol: float | None = None,
 ) -> Array:
     """Return the x at which f has a local minimum, as a formula of all else that f depends on.
@@ -168,12 +168,16 @@ def minimizer(
     ----------
     f : Array or callable
         A scalar formula of x, or a function that gives it.
-    x, start, at_most, tol
+    x, start, tol
         As for :func:`root`.
     bounds : pair of arrays, optional
         The least and the greatest x, of its shape or numbers; infinite where there is none.
-    method : {None, "newton"}
-        Newton's method with the absolute values of the Hessian's eigenvalues, whose steps are halved until f falls.
+    method : {None, "newton", "levenberg-marquardt"}
+        By default Newton's method with the absolute values of the Hessian's eigenvalues. For a sum of squares, such as
+        ``np.sum(r**2) + 1e-4 * np.sum(x**2)``, Levenberg and Marquardt's, which needs first derivatives of r alone and
+        takes more steps where r stays large. A quarter of a step is taken until f falls.
+    at_most : int, optional
+        Iterations: 50 by default, 500 of Levenberg and Marquardt's.
 
     Returns
     -------
@@ -200,15 +204,48 @@ def minimizer(
     >>> print(sd.compile(m)(8.0))
     2.0
     """
-    if method not in (None, "newton"):
-        raise ArgumentError(f"method={method!r:.40} of minimizer; expected 'newton', or None")
+    if method not in (None, "newton", "levenberg-marquardt"):
+        raise ArgumentError(f"method={method!r:.40} of minimizer; expected 'newton', 'levenberg-marquardt', or None")
     f, x = _read(f, x)
-    asked = _Asked("minimizer", x, start, None, at_most, tol)
+    squares = method == "levenberg-marquardt"
+    most = (10 if squares else 1) * AT_MOST if at_most is None else at_most
+    asked = _Asked("minimizer", x, start, None, most, tol)
     asked.bounds = _bounds(asked, bounds)
     formula = asked.formula(f, "f", ())
     slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
     curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
-    return asked.solution(_held(asked, slope), formula, objective=(formula, slope, curvature))
+    normal = _normal_matrix(formula, asked.unknown) if squares else curvature
+    asked.squares = squares
+    return asked.solution(_held(asked, slope), formula, objective=(formula, slope, normal))
+
+
+def _normal_matrix(f: Node, x: Node) -> Node:
+    """Return the matrix of Gauss and Newton: the Hessian of a sum of squares with what is squared as linear."""
+    squared = dict[Node, Node]()
+    todo = [f]
+    while todo:
+        node = todo.pop()
+        bases = set(node.args)
+        is_square = node.op == "power" and node.args[1].is_constant and float(node.args[1].value) == 2.0
+        if is_square or (len(node.args) == 2 and len(bases) == 1 and (node.is_multiplication or not node.ndim)):
+            base = node.args[0].args[0] if node.args[0].op == "norm" else node.args[0]
+            squared.setdefault(base, placeholder(("squared", len(squared)), base.shape))
+        else:
+            todo += node.args
+    (outer,) = substitute([f], squared)
+    total: Node | None = None
+    for r, letter in squared.items():
+        weights = jacobian(jacobian(outer, letter, "zero", {}, Trail()), letter, "zero", {}, Trail())
+        (weights,) = substitute([weights], {letter: r})
+        m, n = r.size, x.size
+        slope = Array(reshape(jacobian(r, x, "zero", {}, Trail()), (m, n)))
+        part = reshape((slope.T @ Array(reshape(weights, (m, m))) @ slope).node, (*x.shape, *x.shape))
+        total = part if total is None else total + part
+    if total is None or x in postorder([outer]):
+        raise ArgumentError(
+            "method='levenberg-marquardt' of what is no sum of squares; expected one such as np.sum(r**2), or 'newton'"
+        )
+    return simplify([total])[0]
 
 
 @guarded
@@ -303,6 +340,7 @@ class _Asked:
             self.start = broadcast_to(self.start, symbol.shape)
         self.unknown = placeholder(("unknown",), symbol.shape)
         self.bounds: list[Node] = []
+        self.squares = False
 
     def formula(self, value: Any, what: str, shape: Shape | None = None) -> Node:
         """Return a formula of the unknown, or what a function gives for it; by default of the unknown's shape."""
@@ -358,7 +396,7 @@ class _Asked:
         assert start is not None
         if objective:
             ends = (operands[-2], operands[-1]) if self.bounds else None
-            return descended(objective[0], g, start, ends, self.at_most)
+            return descended(objective[0], g, start, ends, self.at_most, self.squares)
         return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
 
     def _refuse_positions(self, nodes: Sequence[Node]) -> None:
