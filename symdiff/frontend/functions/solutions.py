@@ -42,7 +42,7 @@ from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
 from .newton import Equations, Found, bracketed, damped, descended, largest, solved, solved_systems
 
-__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in"]
+__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
@@ -221,31 +221,49 @@ def minimizer(
 
 def _normal_matrix(f: Node, x: Node) -> Node:
     """Return the matrix of Gauss and Newton: the Hessian of a sum of squares with what is squared as linear."""
-    squared = dict[Node, Node]()
+    total: Node | None = None
+    for r, curvature in squares_in(f, [x]):
+        slope = Array(reshape(jacobian(r, x, "zero", {}, Trail()), (r.shape[0], x.size)))
+        part = reshape((slope.T @ Array(curvature) @ slope).node, (*x.shape, *x.shape))
+        total = part if total is None else total + part
+    assert total is not None
+    return simplify([total])[0]
+
+
+def squares_in(f: Node, unknowns: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Return what is squared in a sum of squares, as vectors, and the sum's second derivatives with respect to each.
+
+    Raises
+    ------
+    ArgumentError
+        If the unknowns are elsewhere in f.
+    """
+    (f,) = simplify([f])
+    moves, squared = set(unknowns), dict[Node, Node]()
+    for node in postorder([f]):
+        if not moves.isdisjoint(node.args):
+            moves.add(node)
     todo = [f]
     while todo:
         node = todo.pop()
-        bases = set(node.args)
-        is_square = node.op == "power" and node.args[1].is_constant and float(node.args[1].value) == 2.0
-        if is_square or (len(node.args) == 2 and len(bases) == 1 and (node.is_multiplication or not node.ndim)):
+        is_power = node.op == "power" and node.args[1].is_constant and float(node.args[1].value) == 2.0
+        is_product = len(node.args) == 2 and len(set(node.args)) == 1 and (node.is_multiplication or not node.ndim)
+        if node not in moves:
+            continue
+        if is_power or is_product:
             base = node.args[0].args[0] if node.args[0].op == "norm" else node.args[0]
             squared.setdefault(base, placeholder(("squared", len(squared)), base.shape))
         else:
             todo += node.args
     (outer,) = substitute([f], squared)
-    total: Node | None = None
+    if not squared or not set(unknowns).isdisjoint(postorder([outer])):
+        raise ArgumentError("least squares of what is no sum of squares; expected one such as np.sum(r**2)")
+    parts = []
     for r, letter in squared.items():
-        weights = jacobian(jacobian(outer, letter, "zero", {}, Trail()), letter, "zero", {}, Trail())
-        (weights,) = substitute([weights], {letter: r})
-        m, n = r.size, x.size
-        slope = Array(reshape(jacobian(r, x, "zero", {}, Trail()), (m, n)))
-        part = reshape((slope.T @ Array(reshape(weights, (m, m))) @ slope).node, (*x.shape, *x.shape))
-        total = part if total is None else total + part
-    if total is None or x in postorder([outer]):
-        raise ArgumentError(
-            "method='levenberg-marquardt' of what is no sum of squares; expected one such as np.sum(r**2), or 'newton'"
-        )
-    return simplify([total])[0]
+        curvature = jacobian(jacobian(outer, letter, "zero", {}, Trail()), letter, "zero", {}, Trail())
+        n = r.size
+        parts.append((reshape(r, (n,)), reshape(substitute([curvature], {letter: r})[0], (n, n))))
+    return parts
 
 
 @guarded
