@@ -246,7 +246,7 @@ def squares_in(f: Node, unknowns: Sequence[Node]) -> list[tuple[Node, Node]]:
     todo = [f]
     while todo:
         node = todo.pop()
-        is_power = node.op == "power" and node.args[1].is_constant and float(node.args[1].value) == 2.0
+        is_power = node.is_power and node.args[1].is_constant and float(node.args[1].value) == 2.0
         is_product = len(node.args) == 2 and len(set(node.args)) == 1 and (node.is_multiplication or not node.ndim)
         if node not in moves:
             continue
