@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
+from tests.hock_schittkowski import PROBLEMS
 
 X, A = sd.vector("x", 4), sd.scalar("a")
 V = X[0] * X[3] * (X[0] + X[1] + X[2]) + X[2]
@@ -27,6 +28,69 @@ def test_a_published_problem_has_its_published_solution(method: str) -> None:
     np.testing.assert_allclose(best.objective, 17.0140173, rtol=1e-5)
     np.testing.assert_allclose(best["x"], [1, 4.742994, 3.8211503, 1.3794082], rtol=1e-4)
     np.testing.assert_allclose([float(m) for m in best.multipliers], [0.5522937, 0.1614686], rtol=2e-3)
+
+
+#: Where solvers end from the book's start: in another minimum than the book's, functions written by hand or not.
+LOCAL = {2: 4.941229317989187, 16: 3.982060453755461, 20: 40.19872981077807}
+
+
+@pytest.mark.parametrize("number", PROBLEMS)
+def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
+    """SLSQP on functions of numbers, with differences, is the reference, beside the published value."""
+    p = PROBLEMS[number]
+    n = len(p.start)
+    ends = list(p.bounds) * (n if len(p.bounds) == 1 else 1)
+    low, high = (np.array([i if e is None else e for e in column], float) for i, column in zip(
+        (-np.inf, np.inf), zip(*ends, strict=True), strict=True))  # fmt: skip
+    x = sd.vector("x", n)
+    each = [x[k] for k in range(n)]
+    constraints = [g >= 0 for g in p.above(each)] + [g == 0 for g in p.zero(each)]
+    whole = sd.problem(p.objective(each), constraints, x, {x: (low, high)})
+    start = np.clip(np.array(p.start, float), low, high)
+    best = whole.solve(start)
+    least = LOCAL.get(number, p.least)
+    assert best.success, best
+    np.testing.assert_allclose(best.objective, least, rtol=1e-6, atol=1e-6)
+    assert best.violation <= 1e-6
+    kinds = [("ineq", p.above), ("eq", p.zero)]
+    by_hand = [{"type": kind, "fun": lambda x, g=g: np.array(g(x), float)} for kind, g in kinds if len(g(start))]
+    options = {"ftol": 1e-12, "maxiter": 1000}
+    same = minimize(p.objective, start, method="SLSQP", bounds=ends, constraints=by_hand, options=options)
+    assert best.objective <= same.fun + 1e-6 * max(1.0, abs(same.fun)) or same.status != 0
+
+
+@pytest.mark.parametrize("number", [12, 26, 43, 71, 76, 93, 100])
+def test_ipopt_solves_problems_where_it_is_installed(number: int) -> None:
+    pytest.importorskip("ipyopt")
+    p = PROBLEMS[number]
+    n = len(p.start)
+    x = sd.vector("x", n)
+    each = [x[k] for k in range(n)]
+    constraints = [g >= 0 for g in p.above(each)] + [g == 0 for g in p.zero(each)]
+    ends = next(iter(p.bounds))
+    best = sd.problem(p.objective(each), constraints, x, {x: ends}).solve(p.start, method="ipopt")
+    assert best.success
+    assert best.message == "solved"
+    assert best.iterations > 0
+    np.testing.assert_allclose(best.objective, p.least, rtol=1e-6, atol=1e-6)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_least_squares_have_the_solution_of_a_linear_regression(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, right, sigma = rng.normal(size=(6, 4)), rng.normal(size=6), rng.uniform(0.5, 2)
+    best = _REGRESSION.solve(parameters={"F": rows, "y": right, "sigma": sigma}, method="least_squares")
+    exact = np.linalg.lstsq(np.vstack([rows / sigma, 0.1 * np.eye(4)]), np.append(right / sigma, np.zeros(4)))[0]
+    np.testing.assert_allclose(best["x"], exact, rtol=1e-7, atol=1e-9)
+    by_right = np.linalg.solve(rows.T @ rows / sigma**2 + 0.01 * np.eye(4), rows.T / sigma**2)
+    np.testing.assert_allclose(_REGRESSION.sensitivity(best, "y")["x"], by_right, rtol=1e-6, atol=1e-9)
+
+
+_F, _Y, _SIGMA = sd.matrix("F", 6, 4), sd.vector("y", 6), sd.scalar("sigma")
+_REGRESSION = sd.problem(
+    np.sum((_F @ X - _Y) ** 2) / _SIGMA**2 / 2 + 0.005 * X @ X, variables=X, parameters=[_F, _Y, _SIGMA]
+)
 
 
 def test_sensitivities_are_differences_of_solutions() -> None:
@@ -113,6 +177,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ArgumentError, "outside of the bounds: element 2", lambda: HS71.solve([1, 1, 9, 1], {"a": 40})),
         (ShapeError, "a start of 3 numbers", lambda: HS71.solve([1, 1, 1], {"a": 40})),
         (ArgumentError, "method='bfgs'", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="bfgs")),
+        (ArgumentError, "with constraints", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="least_squares")),
+        (ArgumentError, "no sum of squares", lambda: sd.problem(np.sum(np.exp(X))).solve(method="least_squares")),
         (UnsupportedError, "not linear", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="highs")),
         (ArgumentError, "no parameter 'b'", lambda: HS71.sensitivity(HS71.solve([1, 5, 5, 1], {"a": 40}), "b")),
     ]

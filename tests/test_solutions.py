@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import _tstutils, brentq
+from scipy.optimize import _tstutils, brentq, least_squares
 
 import symdiff as sd
-from symdiff.errors import ArgumentError, DtypeError, NonfiniteError, ParseError, ShapeError
+from symdiff.errors import ArgumentError, DtypeError, NonfiniteError, ParseError, ShapeError, UnsupportedError
 
 x, a, b = sd.scalar("x"), sd.scalar("a"), sd.scalar("b")
 
@@ -142,6 +142,27 @@ def test_a_double_root_in_expanded_form_has_no_derivative() -> None:
     assert np.isnan(slope(0.0))
 
 
+@settings(max_examples=20, deadline=None)
+@given(power=st.integers(2, 5), at=st.floats(-3, 3), kind=st.sampled_from(["power", "sine", "vector"]))
+def test_multiple_roots_have_no_derivative_where_their_slope_cancels(power: int, at: float, kind: str) -> None:
+    v, w = sd.vector("v", 2), sd.vector("w", 2)
+    root: Any = {
+        "power": lambda: sd.root((x - a) ** power, x, a + 1.0, at_most=300),
+        "sine": lambda: sd.root(np.sin(x - a) ** power, x, a + 0.5, at_most=300),
+        "vector": lambda: sd.root((v - w) ** power, v, w + 1.0, at_most=300),
+    }[kind]()
+    slope = sd.compile(sd.jacobian(root, w if kind == "vector" else a), backend="interpreter")
+    found = slope(np.array([at, 1.0]) if kind == "vector" else at)
+    assert np.isnan(np.diagonal(found) if kind == "vector" else found).all()
+
+
+def test_parameters_of_which_some_leave_the_solution_out_of_their_slope() -> None:
+    root = sd.root(b * x - a, x, 1.0)
+    kernel = sd.compile([sd.gradient(root, a), sd.gradient(root, b)], [a, b])
+    np.testing.assert_allclose(kernel(6.0, 2.0), [0.5, -1.5], rtol=1e-15)
+    assert np.isnan(kernel(0.0, 0.0)).all()
+
+
 def test_what_has_no_root_is_nan_and_told() -> None:
     kernel = sd.compile(sd.root(x**2 + a, x, 1.0), full_output=True)
     value, told = kernel(np.array([-4.0, 1.0]))
@@ -216,6 +237,60 @@ def test_minimizers_and_their_derivatives() -> None:
     assert np.isnan(sd.compile(sd.minimizer(a * v[0] ** 2 - v[1] ** 2, v, np.zeros(2)))(1.0)).all()
 
 
+_V, _W, _Z = sd.vector("v", 3), sd.vector("w", 4), sd.vector("z", 4)
+
+
+def _curve(v: Any, z: Any) -> Any:
+    return v[0] * np.exp(-(v[1] ** 2) * z) + v[2] * z
+
+
+#: The same sum of squares as people write it.
+SQUARES: dict[str, Callable[[Any], Any]] = {
+    "powers": lambda r: np.sum(r**2),
+    "inner product": lambda r: 0.5 * (r @ r),
+    "norm": lambda r: np.linalg.norm(r) ** 2,
+    "products": lambda r: np.mean(r * r),
+    "each": lambda r: 2 * (r[0] ** 2 + r[1] ** 2 + r[2] ** 2 + r[3] ** 2),
+}
+
+
+@pytest.mark.parametrize("written", SQUARES)
+def test_sums_of_squares_have_the_minimum_that_scipy_finds(written: str) -> None:
+    least = SQUARES[written](_curve(_V, _Z) - _W) + 0.1 * np.sum((_V - 1) ** 2)
+    found = sd.minimizer(least, _V, np.ones(3), method="levenberg-marquardt")
+    newton = sd.minimizer(least, _V, np.ones(3))
+    kernel = sd.compile([found, sd.jacobian(found, _W), newton, sd.jacobian(newton, _W)], [_W, _Z])
+    rng = np.random.default_rng(5)
+    ws, zs = 1 + 0.3 * rng.normal(size=(40, 4)), rng.uniform(0.1, 2, (40, 4))
+    value, slope, other, other_slope = kernel(ws, zs)
+    assert np.isfinite(value).all()
+    factor = {"powers": 1, "inner product": 0.5, "norm": 1, "products": 0.25, "each": 2}[written]
+    for w, z, each in list(zip(ws, zs, value, strict=True))[::7]:
+        def residuals(v: Any, w: Any = w, z: Any = z) -> Any:
+            return np.concatenate([factor**0.5 * (_curve(v, z) - w), 0.1**0.5 * (v - 1)])
+
+        best = least_squares(residuals, np.ones(3), xtol=1e-15, ftol=1e-15, gtol=1e-15)
+        np.testing.assert_allclose(each, best.x, atol=1e-7)
+    # the derivative is that of the minimum, by whichever way it was found
+    assert np.isfinite(slope).all()
+    both = np.isfinite(other).all(axis=1) & (abs(value - other) < 1e-9).all(axis=1)
+    assert both.mean() > 0.5
+    np.testing.assert_allclose(slope[both], other_slope[both], atol=1e-7)
+
+
+def test_more_unknowns_than_squares_are_solved() -> None:
+    """Angles of an arm with more joints than its end has coordinates: any of many solutions."""
+    q, target = sd.vector("q", 5), sd.vector("t", 2)
+    angles = np.cumsum(q)
+    end = np.stack([np.sum(np.cos(angles)), np.sum(np.sin(angles))])
+    bent = sd.minimizer(np.sum((end - target) ** 2), q, np.full(5, 0.3), method="levenberg-marquardt")
+    kernel, at = sd.compile(bent, backend="interpreter"), sd.compile(end)
+    rng = np.random.default_rng(6)
+    radius, turn = rng.uniform(0.5, 4.8, 100), rng.uniform(-3, 3, 100)
+    targets = np.stack([radius * np.cos(turn), radius * np.sin(turn)], axis=1)
+    np.testing.assert_allclose(at(kernel(targets)), targets, atol=1e-12)
+
+
 def test_bounds_hold_elements_of_a_minimizer() -> None:
     v, c = sd.vector("v", 2), sd.vector("c", 2)
     found = sd.minimizer(np.sum((v - c) ** 2) + v[0] * v[1], v, np.zeros(2), bounds=(0.0, np.array([3.0, np.inf])))
@@ -277,6 +352,30 @@ def test_letters_of_text_have_the_shape_of_the_start() -> None:
     np.testing.assert_allclose(found + 0.1 * found**3, [1.0, 2.0], rtol=1e-14)
 
 
+@pytest.mark.parametrize(("text", "same"), [
+    ("f(p) = root(x -> x**3 + x - p, p)\nf(a) + sum(f(w))",
+     "root(x -> x**3 + x - a, a) + sum(root(x -> x**3 + x - w, w))"),
+    ("f(p) = root(x -> x - p, 1)\nf(f(a)) * sum(w)", "a * sum(w)"),
+    ("f(p, s) = root(x -> 2 * x - p, s)\nsum(f(f(a, 1) * w, w)) + f(a, 1)", "sum(a * w) / 4 + a / 2"),
+    ("f(p) = root(x -> x**3 - p, p)\ng(y) = f(y) + sum(f(y * w))\nroot(x -> g(x) - a, 1)",
+     "a**3 / (1 + sum(w**(1 / 3)))**3"),
+    ("f(p) = while(s -> sum(s) < 9, s -> s + p, p, 20)\nf(a) + sum(f(w))",
+     "while(s -> s < 9, s -> s + a, a, 20) + sum(while(s -> sum(s) < 9, s -> s + w, w, 20))"),
+])  # fmt: skip
+def test_functions_of_text_hold_solutions_of_several_shapes(text: str, same: str) -> None:
+    values = {"a": 2.0, "w": np.array([1.5, 1.0, 4.0])}
+    found, expected = (sd.compile(one, a=(), w=3, backend="interpreter")(**values) for one in (text, same))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_forms_that_solutions_have_not_are_refused_by_name() -> None:
+    root = sd.root(x**3 + x - a, x, 1.0)
+    with pytest.raises(UnsupportedError, match=r"no form for root\(\.\.\.\)"):
+        (2 * root).sympy()
+    with pytest.raises(UnsupportedError, match="no root, fixed_point"):
+        sd.compile(root).source("cython")
+
+
 def test_what_comes_wrong_is_refused_by_name() -> None:
     v = sd.vector("v", 2)
     refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
@@ -292,6 +391,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ShapeError, "expected a scalar", lambda: sd.minimizer(v, v, np.zeros(2))),
         (ArgumentError, "no x is between", lambda: sd.minimizer(v @ v, v, 0.0, bounds=(1, 0))),
         (ArgumentError, "method", lambda: sd.minimizer(v @ v, v, 0.0, method="bfgs")),
+        (ArgumentError, "no sum of squares", lambda: sd.minimizer(
+            np.sum(np.exp(v)), v, 0.0, method="levenberg-marquardt")),
         (DtypeError, "condition", lambda: sd.root(x < a, x, 1.0)),
         (ArgumentError, "without solutions", lambda: sd.compile(x**2, full_output=True)),
         (ParseError, "expected root", lambda: sd.compile("root(x**2 - a, 1)")),

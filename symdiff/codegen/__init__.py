@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from ..errors import UnsupportedError
-from ..graph import Node
+from ..graph import Node, postorder
 from ..graph.dump import record_text
 from ..ground.budget import limits
 from ..lowering.program import Program
@@ -114,6 +114,11 @@ def _cython(request: Request) -> str:
     from ..printing import text
     from .cython.emit import emit_cython
 
+    if any(node.is_recurrence for node in postorder(request.nodes)):
+        raise UnsupportedError(
+            "a Cython module has no loops, and so no root, fixed_point, minimizer or scan; expected target 'c', "
+            "'numpy' or 'jax'"
+        )
     shown = "\n".join(text(node) for node in request.nodes)
     return emit_cython(request.program(), formula=shown, batched=request.batched, reduce=request.reduce)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ Floats = npt.NDArray[np.float64]
 SMALL = 200
 #: Relative distance to a bound, or from equality, at which a constraint counts as active, with a multiplier above it.
 ACTIVE = 1e-4
+#: Relative slope of the Lagrangian that counts as none.
+STATIONARY = 1e-6
 #: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
@@ -111,13 +114,13 @@ class OptimizationProblem:
         self._constraints, self._variables = list(constraints), list(variables)
         self._sizes = [_size(node) for node, _ in constraints]
         self._minimize = minimize
-        options: dict[str, Any] = {"batch": [], "reduce": None, "backend": "auto", "threads": None}
+        self._options: dict[str, Any] = {"batch": [], "reduce": None, "backend": "auto", "threads": None}
         wrt = variables[0] if len(variables) == 1 else list(variables)
-        self.objective = Objective(minimize, wrt, self._parameters, None, options)
+        self.objective = Objective(minimize, wrt, self._parameters, None, self._options)
         flat = [reshape(to_real(node), (_size(node),)) for node, _ in constraints]
         joined = concatenate(flat, 0) if flat else None
         self.constraints = None if joined is None else Objective(
-            Array(joined), wrt, self._parameters, None, options
+            Array(joined), wrt, self._parameters, None, self._options
         )
         self._counts = [_size(one.node) for one in variables]
         ends = [
@@ -149,9 +152,10 @@ class OptimizationProblem:
             Where the search begins; by default 0, or within the bounds. A solution that was found before begins a
             search with other parameters.
         parameters : dict of str to array, optional
-        method : {None, "SLSQP", "trust-constr", "L-BFGS-B", "highs", "ipopt"}
-            By default "highs" where all is linear, "L-BFGS-B" without constraints, "SLSQP" for small problems, and
-            "trust-constr" for others. "ipopt" takes cyipopt.
+        method : {None, "SLSQP", "trust-constr", "L-BFGS-B", "least_squares", "highs", "ipopt"}
+            By default "highs" where all is linear, "L-BFGS-B" without constraints, and "SLSQP" for small problems;
+            "ipopt" for others and where these find nothing, if ipyopt or cyipopt is installed, else "trust-constr".
+            "least_squares" takes a sum of squares, such as ``np.sum(r**2)``, without constraints.
         options : dict, optional
             For the solver.
 
@@ -166,24 +170,37 @@ class OptimizationProblem:
         """
         args = self._arguments(parameters)
         x = self._begin(start)
-        method = method or self._usual(args)
-        if method not in _SOLVERS:
+        if method is not None and method not in _SOLVERS:
             raise ArgumentError(f"method={method!r:.40}; expected one of {', '.join(_SOLVERS)}, or None")
         begun = time.perf_counter()
+        first, *others = [method] if method is not None else self._usual()
+        best = self._found(first, x, args, options, begun)
+        for other in others:
+            if not best.success:
+                best = self._found(other, x, args, None, begun)
+        return best
+
+    def _found(
+        self, method: str, x: Floats, args: list[Floats], options: Mapping[str, Any] | None, begun: float
+    ) -> Optimum:
+        """Return what one solver finds."""
         found = _SOLVERS[method](self, x, args, dict(options or {}))
-        seconds = time.perf_counter() - begun
         x = np.asarray(found.x, float)
         values = self.objective.split(x)
         named = dict(zip(self._names, [values] if len(self._names) == 1 else values, strict=True))
-        multipliers = np.split(self._multipliers(x, args), np.cumsum(self._sizes)[:-1]) if self._sizes else []
+        lagrange = self._multipliers(x, args) if self._sizes else np.zeros(0)
+        multipliers = np.split(lagrange, np.cumsum(self._sizes)[:-1]) if self._sizes else []
         shaped = [part.reshape(node.shape) for part, (node, _) in zip(multipliers, self._constraints, strict=True)]
         violation = self._violation(x, args)
-        success = bool(found.success) and violation <= 1e-4 * max(1.0, float(np.abs(x).max(initial=0.0)))
+        size = max(1.0, float(np.abs(x).max(initial=0.0)))
+        # a solver may stop at the rounding of its objective and call that a failure
+        settled = found.success or self._residual(x, args, lagrange) <= STATIONARY
+        success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
         told = dict(zip(self._parameters, args, strict=True))
         message = found.message if success else f"{found.message}{self._worst(x, args, violation)}"
         return Optimum(
             {name: np.array(value) for name, value in named.items()}, float(self.objective.fun(x, *args)), success,
-            message, tuple(shaped), violation, found.iterations, seconds, method, x, told,
+            message, tuple(shaped), violation, found.iterations, time.perf_counter() - begun, method, x, told,
         )  # fmt: skip
 
     def _arguments(self, parameters: Mapping[str, Any] | None) -> list[Floats]:
@@ -223,12 +240,17 @@ class OptimizationProblem:
             )
         return x
 
-    def _usual(self, args: Sequence[Floats]) -> str:
+    def _usual(self) -> list[str]:
+        """Return the solvers that are tried in turn, without being asked for."""
+        from importlib.util import find_spec
+
+        if self._is_linear and self.constraints is not None:
+            return ["highs"]
+        installed = any(find_spec(name) is not None for name in _IPOPTS)
+        last = ["ipopt" if installed else "trust-constr"]
         if self.constraints is None:
-            return "L-BFGS-B"
-        if self._is_linear:
-            return "highs"
-        return "SLSQP" if len(self.lower) + len(self._is_equation) <= SMALL else "trust-constr"
+            return ["L-BFGS-B", *last]
+        return ["SLSQP", *last] if len(self.lower) + len(self._is_equation) <= SMALL else last
 
     @cached_property
     def _is_linear(self) -> bool:
@@ -239,6 +261,18 @@ class OptimizationProblem:
             derivatives.jacobian(formula, one, disconnected="zero") for formula in whole for one in self._variables
         ]
         return own.isdisjoint(inputs_of([slope.node for slope in slopes]))
+
+    @cached_property
+    def _residuals(self) -> Objective:
+        """The functions whose squares the objective is twice the sum of."""
+        from ..frontend.functions.solutions import squares_in  # few problems need it
+
+        parts = [
+            reshape((np.sqrt(np.diagonal(Array(curvature))) * Array(r)).node, (r.shape[0],))
+            for r, curvature in squares_in(self._minimize.node, [one.node for one in self._variables])
+        ]
+        wrt = self._variables[0] if len(self._variables) == 1 else self._variables
+        return Objective(Array(concatenate(parts, 0)), wrt, self._parameters, None, self._options)
 
     # ------------------------------------------------------------------ what holds at a solution
 
@@ -266,6 +300,16 @@ class OptimizationProblem:
             return free, np.zeros(0, bool)
         g = np.atleast_1d(self.constraints.fun(x, *args))
         return free, self._is_equation | (g >= -ACTIVE * (1.0 + np.abs(g)))
+
+    def _residual(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> float:
+        """Return the largest slope of the Lagrangian along which a variable may move, relative to the objective's."""
+        slope = self.objective.jac(x, *args)
+        total = slope.copy()
+        if self.constraints is not None:
+            total += multipliers @ np.reshape(self.constraints.jac(x, *args), (-1, len(x)))
+        size = ACTIVE * (1.0 + np.abs(x))
+        held = ((x - self.lower <= size) & (total > 0.0)) | ((self.upper - x <= size) & (total < 0.0))
+        return float(np.abs(total[~held]).max(initial=0.0) / (1.0 + np.abs(slope).max(initial=0.0)))
 
     def _multipliers(self, x: Floats, args: Sequence[Floats]) -> Floats:
         """Return the multipliers, at which the gradient of the Lagrangian vanishes for all variables at no bound."""
@@ -438,25 +482,84 @@ def _by_highs(self: OptimizationProblem, x: Floats, args: Sequence[Floats], opti
     return _Found(x if found.x is None else found.x, bool(found.success), str(found.message), int(found.nit))
 
 
+def _by_least_squares(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    from scipy.optimize import least_squares
+
+    if self.constraints is not None:
+        raise ArgumentError("method='least_squares' of a problem with constraints; expected bounds alone, or 'SLSQP'")
+    r = self._residuals
+    found = least_squares(
+        lambda x: r.fun(x, *args), x, lambda x: np.reshape(r.jac(x, *args), (-1, len(x))), (self.lower, self.upper),
+        **{"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-12, "x_scale": "jac", **options},
+    )  # fmt: skip
+    return _Found(found.x, bool(found.success), str(found.message), int(found.nfev))
+
+
 def _by_ipopt(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
-    try:
-        import cyipopt  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        raise UnsupportedError("method='ipopt' without cyipopt; install it, or take another method") from None
     own = self.objective.ipopt(x, args=args, constraints=self.constraints, constraint_args=args)
-    ends = np.where(self._is_equation, 0.0, -2e19), np.zeros(len(self._is_equation))
-    solver = cyipopt.Problem(
-        n=len(x), m=len(self._is_equation), problem_obj=own, lb=self.lower, ub=self.upper, cl=ends[0], cu=ends[1]
-    )
-    for key, value in {"print_level": 0, "sb": "yes", "tol": 1e-9, **options}.items():
+    m = len(self._is_equation)
+    least, most = np.where(self._is_equation, 0.0, -2e19), np.zeros(m)
+    low, high = np.maximum(self.lower, -2e19), np.minimum(self.upper, 2e19)
+    given = {"print_level": 0, "sb": "yes", "tol": 1e-9, **options}
+    for name, run in _IPOPTS.items():
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        return run(module, own, x, (low, high, least, most), given)
+    raise UnsupportedError("method='ipopt' without Ipopt; expected pip install ipyopt, or another method")
+
+
+def _by_ipyopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    low, high, least, most = ends
+
+    def written(function: Any) -> Any:
+        return lambda *given: np.copyto(given[-1], function(*given[:-1]))
+
+    turns = [0]
+
+    def count(*_: Any) -> bool:
+        turns[0] += 1
+        return True
+
+    problem = module.Problem(
+        len(x), low, high, len(least), least, most, own.jacobianstructure(), own.hessianstructure(), own.objective,
+        written(own.gradient), written(own.constraints), written(own.jacobian), written(own.hessian), count,
+        ipopt_options=options,
+    )  # fmt: skip
+    found, _, status = problem.solve(x.copy())
+    return _Found(found, status in (0, 1), _STATUS.get(status, f"status {status}"), max(turns[0] - 1, 0))
+
+
+def _by_cyipopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    low, high, least, most = ends
+    solver = module.Problem(n=len(x), m=len(least), problem_obj=own, lb=low, ub=high, cl=least, cu=most)
+    for key, value in options.items():
         solver.add_option(key, value)
     found, told = solver.solve(x)
-    message = told["status_msg"]
-    return _Found(found, told["status"] in (0, 1), str(getattr(message, "decode", str)()), 0)
+    status = told["status"]
+    return _Found(found, status in (0, 1), _STATUS.get(status, f"status {status}"), 0)
 
 
+#: The packages of Ipopt: ipyopt has wheels that hold it, cyipopt is built against one.
+_IPOPTS = {"ipyopt": _by_ipyopt, "cyipopt": _by_cyipopt}
+#: What Ipopt's codes say (IpReturnCodes.h).
+_STATUS = {
+    0: "solved",
+    1: "solved to an acceptable level",
+    2: "converged to a point of local infeasibility",
+    3: "steps became too small",
+    4: "iterates diverge",
+    -1: "the most iterations were taken",
+    -2: "the restoration of feasibility failed",
+    -3: "a step could not be computed",
+    -10: "fewer variables than equations",
+    -11: "the problem is not defined well",
+    -13: "a value is not a number",
+}
 _SOLVERS = {
     **{method: _by_minimize(method) for method in ("SLSQP", "trust-constr", "L-BFGS-B")},
+    "least_squares": _by_least_squares,
     "highs": _by_highs,
     "ipopt": _by_ipopt,
 }

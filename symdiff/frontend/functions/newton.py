@@ -26,8 +26,12 @@ __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", 
 
 #: How often four units in the last place steps may be that do not shrink any more, since the residual is rounding.
 NOISE = 1024.0
-#: Halves of a step after which points farther away are tried; an even number.
+#: Relative steps whose squares are rounding.
+SHORT = 2.0**-26
+#: Quarters of a step after which points farther away are tried; an even number.
 HALVES = 6.0
+#: Part of each square that Levenberg and Marquardt's first step adds to it.
+DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
 #: Sums and products within each other, and terms of one sum, whose rounding is looked at.
@@ -78,10 +82,14 @@ class Equations:
             return abs(step) <= self.tolerance * abs(x)
         return x + step / 8.0 == x
 
+    def ends(self, x: Array, step: Array, before: Array) -> Any:
+        """Tell behind which of two full steps the next one would be within the tolerance: errors are squared."""
+        return (abs(step) <= SHORT * abs(x)) & self.near(x, 16.0 * step * (step / before) ** 2)
+
     def small(self, x: Array, residual: Array) -> Any:
         """Tell which residuals are rounding."""
         terms = self.at(self.terms, x)
-        return terms + abs(residual) / 2.0 == terms
+        return (terms + abs(residual) / 2.0 == terms) & (abs(residual) < np.inf)
 
     def uncertainty(self, x: Array) -> Any:
         """Return the residual, or its rounding where that is more."""
@@ -172,37 +180,38 @@ def _middle(a: Array, b: Array) -> Any:
 
 
 def damped(g: Equations, start: Array, at_most: int) -> Found:
-    """Find a root from a start: a step of Newton's is halved until the residual is less than before.
+    """Find a root from a start: a quarter of a step of Newton's is taken until the residual is less than before.
 
-    Where several halves are not enough, as at a least residual that is none, points farther and farther away on both
+    Where several quarters are not enough, as at a least residual that is none, points farther and farther away on both
     sides are tried, until the residual is less or has another sign; the search goes on from there.
     """
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        x, base, least, change, newton, tries, _, count = state
+        base, least, change, before, failed, count = state
+        x = base + change
         residual = g.value(x)
         size = abs(residual)
         own = -residual / g.derivative(x)
-        better = (size < abs(least)) | ((tries > HALVES) & (residual * least < 0.0))
+        better = (size < abs(least)) | ((failed > HALVES) & (residual * least < 0.0))
         base, least = np.where(better, x, base), np.where(better, residual, least)
-        newton, tries = np.where(better, own, newton), np.where(better, 0.0, tries + 1.0)
+        newton, tries = np.where(better, own, before), np.where(better, 0.0, failed + 1.0)
+        quick = better & (failed == 0.0) & g.ends(x, newton, before)
         away = np.where(
             tries == HALVES + 1.0,
             np.sign(newton) * np.maximum(abs(base), 1.0),
             -change * np.where(np.floor(0.5 * tries) == 0.5 * tries, 1.0, 2.0),
         )
-        change = np.where(better, own, np.where(tries <= HALVES, 0.5 * change, away))
-        small = g.small(x, residual)
+        change = np.where(better, own, np.where(tries <= HALVES, 0.25 * change, away))
         stuck = ~better & g.near(base, newton / NOISE)
-        done = (better & (small | g.near(x, own))) | stuck
+        done = (better & (g.small(x, residual) | g.near(x, own))) | stuck | quick
         # a last step beyond the rounding of the residual costs nothing
-        last = np.where(stuck | ~(abs(change) < np.inf), base, base + change)
-        following = np.where(done, last, base + change)
-        return following, base, least, change, newton, tries, np.where(done, 0.0, 1.0), count + 1.0
+        change = np.where(stuck | (done & ~(abs(change) < np.inf)), 0.0, change)
+        return base, least, change, newton, tries, np.where(done, -1.0 - count, count + 1.0)
 
-    begun = (start, start, np.inf, 0.0, np.inf, 0.0, 1.0, 0.0)
-    x, *_, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
-    return Found(x, still == 0.0, count)
+    # the steps of a search that has ended are negative; the first point is no step of Newton's
+    begun = (start, np.inf, 0.0, np.inf, 1.0, 0.0)
+    base, _, change, _, _, count = while_loop(lambda s: s[5] >= 0.0, step, begun, at_most)
+    return Found(base + change, count < 0.0, abs(count))
 
 
 # ---------------------------------------------------------------------------- systems
@@ -251,19 +260,24 @@ def solved(matrix: Array, right: Array) -> Any:
 # ---------------------------------------------------------------------------- minima
 
 
-def descended(f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int) -> Found:
-    """Find a minimum from a start: a step of Newton's, downhill along each eigenvector, is halved until f falls.
+def descended(
+    f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | None, at_most: int, squares: bool = False
+) -> Found:
+    """Find a minimum from a start: a quarter of a step downhill is taken until f falls.
 
     Parameters
     ----------
     f : Node
         The formula.
     g : Equations
-        Its gradient.
+        Its gradient, with the Hessian, or the matrix of Gauss and Newton that stands for it.
     start : Array
     ends : pair of Array, optional
         Bounds, which no iterate leaves.
     at_most : int
+    squares : bool
+        f is a sum of squares, with the matrix of Gauss and Newton: steps are Levenberg and Marquardt's. Others are
+        Newton's, downhill along each eigenvector.
     """
     shape = start.shape
     (terms,) = simplify([magnitude(f)])
@@ -282,32 +296,44 @@ def descended(f: Node, g: Equations, start: Array, ends: tuple[Array, Array] | N
         return np.where(held, 0.0, slope), np.where((flat[:, None] | flat) if shape else held, one, matrix)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        x, base, least, steepest, change, newton, _, count = state
+        x, base, least, steepest, change, newton, damping, along, count = state
         value, (slope, matrix) = g.at(f, x), free(x)
         steep = largest(slope)
-        own = downhill(matrix, slope)
+        own = damped_step(matrix, slope, damping) if squares else downhill(matrix, slope)
         # where f is the same up to rounding, the gradient tells
         same = abs(value - least) <= 2.0**-49 * g.at(terms, x)
         better = (value < least) | (same & (steep < steepest))
+        # the slope along the step, of that at its begin: negative beyond a minimum
+        turned = np.sum(slope * change) / along
         base, least = np.where(better, x, base), np.where(better, value, least)
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
-        change = np.where(better, own, 0.5 * change)
+        change = np.where(better, own, 0.25 * change)
         small = np.all(g.small(x, slope))
         stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         following = np.where(stuck, base, within(base + change))
-        return following, base, least, steepest, change, newton, np.where(done, 0.0, 1.0), count + 1.0
+        count = np.where(done, -1.0 - count, count + 1.0)
+        if squares:
+            more = np.minimum(np.maximum(4.0 * damping, 0.0625), 4.0)
+            beyond = ~better | (turned < -0.25)
+            damping = np.where(beyond, more, np.where(turned > -0.1, 0.1 * damping, damping))
+            along = np.where(better, np.sum(slope * own), 0.25 * along)
+        return following, base, least, steepest, change, newton, damping, along, count
 
     begin, nothing = within(start), Array(zeros(start.node.shape))
-    begun = (begin, begin, np.inf, np.inf, nothing, nothing, 1.0, 0.0)
-    x, *_, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
+    # the steps of a search that has ended are negative
+    begun = (begin, begin, np.inf, np.inf, nothing, nothing, DAMPING, -1.0, 0.0)
+    x, *_, count = while_loop(lambda s: s[8] >= 0.0, step, begun, at_most)
+    ended = count < 0.0
+    if squares:
+        return Found(x, ended, abs(count))
     curved = free(x)[1]
     if shape:
         values = np.linalg.eigvalsh((curved + curved.T) / 2.0)
         convex = np.min(values) >= -(2.0**-30) * np.max(abs(values))
     else:
         convex = curved >= 0.0
-    return Found(x, (still == 0.0) & convex, count)
+    return Found(x, ended & convex, abs(count))
 
 
 def downhill(matrix: Array, slope: Array) -> Any:
@@ -319,3 +345,12 @@ def downhill(matrix: Array, slope: Array) -> Any:
     size = np.maximum(size, 2.0**-40 * np.max(size))
     flat = np.reshape(slope, (-1,))
     return np.reshape(-(vectors @ ((flat @ vectors) / size)), slope.shape)
+
+
+def damped_step(matrix: Array, slope: Array, damping: Array) -> Any:
+    """Return the step of Levenberg and Marquardt: a multiple of each square is added to it (Marquardt 1963)."""
+    if not slope.ndim:
+        return -slope / (matrix * (1.0 + damping))
+    squares = np.diagonal(matrix)
+    added = (damping + 2.0**-40) * np.maximum(squares, 2.0**-10 * np.max(squares))
+    return np.reshape(-np.linalg.solve(matrix + np.diag(added), np.reshape(slope, (-1,))), slope.shape)

@@ -7,8 +7,8 @@ implicit function theorem, a formula of the solution, so that further derivative
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy
 
@@ -16,9 +16,20 @@ from ...calculus.derivatives import Trail, jacobian
 from ...calculus.modes import pushforward
 from ...calculus.rules import ImplicitRule
 from ...errors import ArgumentError, DtypeError, ShapeError
-from ...graph import BOOL, INT, REAL, Node, broadcast_to, extent, placeholder, postorder, reshape, substitute, zeros
+from ...graph import (
+    BOOL,
+    INT,
+    REAL,
+    Node,
+    broadcast_to,
+    extent,
+    placeholder,
+    postorder,
+    reshape,
+    substitute,
+    zeros,
+)
 from ...graph import custom as custom_node
-from ...graph.deltas.einsum import is_zero
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
@@ -31,7 +42,7 @@ from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
 from .newton import Equations, Found, bracketed, damped, descended, largest, solved, solved_systems
 
-__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in"]
+__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
@@ -147,8 +158,8 @@ def minimizer(
     x: Any,
     start: Any,
     bounds: Any = None,
-    method: str | None = None,
-    at_most: int = AT_MOST,
+    method: Literal["newton", "levenberg-marquardt"] | None = None,
+    at_most: int | None = None,
     tol: float | None = None,
 ) -> Array:
     """Return the x at which f has a local minimum, as a formula of all else that f depends on.
@@ -157,12 +168,16 @@ def minimizer(
     ----------
     f : Array or callable
         A scalar formula of x, or a function that gives it.
-    x, start, at_most, tol
+    x, start, tol
         As for :func:`root`.
     bounds : pair of arrays, optional
         The least and the greatest x, of its shape or numbers; infinite where there is none.
-    method : {None, "newton"}
-        Newton's method with the absolute values of the Hessian's eigenvalues, whose steps are halved until f falls.
+    method : {None, "newton", "levenberg-marquardt"}
+        By default Newton's method with the absolute values of the Hessian's eigenvalues. For a sum of squares, such as
+        ``np.sum(r**2) + 1e-4 * np.sum(x**2)``, Levenberg and Marquardt's, which needs first derivatives of r alone and
+        takes more steps where r stays large. A quarter of a step is taken until f falls.
+    at_most : int, optional
+        Iterations: 50 by default, 500 of Levenberg and Marquardt's.
 
     Returns
     -------
@@ -189,15 +204,66 @@ def minimizer(
     >>> print(sd.compile(m)(8.0))
     2.0
     """
-    if method not in (None, "newton"):
-        raise ArgumentError(f"method={method!r:.40} of minimizer; expected 'newton', or None")
+    if method not in (None, "newton", "levenberg-marquardt"):
+        raise ArgumentError(f"method={method!r:.40} of minimizer; expected 'newton', 'levenberg-marquardt', or None")
     f, x = _read(f, x)
-    asked = _Asked("minimizer", x, start, None, at_most, tol)
+    squares = method == "levenberg-marquardt"
+    most = (10 if squares else 1) * AT_MOST if at_most is None else at_most
+    asked = _Asked("minimizer", x, start, None, most, tol)
     asked.bounds = _bounds(asked, bounds)
     formula = asked.formula(f, "f", ())
     slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
     curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
-    return asked.solution(_held(asked, slope), formula, objective=(formula, slope, curvature))
+    normal = _normal_matrix(formula, asked.unknown) if squares else curvature
+    asked.squares = squares
+    return asked.solution(_held(asked, slope), formula, objective=(formula, slope, normal))
+
+
+def _normal_matrix(f: Node, x: Node) -> Node:
+    """Return the matrix of Gauss and Newton: the Hessian of a sum of squares with what is squared as linear."""
+    total: Node | None = None
+    for r, curvature in squares_in(f, [x]):
+        slope = Array(reshape(jacobian(r, x, "zero", {}, Trail()), (r.shape[0], x.size)))
+        part = reshape((slope.T @ Array(curvature) @ slope).node, (*x.shape, *x.shape))
+        total = part if total is None else total + part
+    assert total is not None
+    return simplify([total])[0]
+
+
+def squares_in(f: Node, unknowns: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Return what is squared in a sum of squares, as vectors, and the sum's second derivatives with respect to each.
+
+    Raises
+    ------
+    ArgumentError
+        If the unknowns are elsewhere in f.
+    """
+    (f,) = simplify([f])
+    moves, squared = set(unknowns), dict[Node, Node]()
+    for node in postorder([f]):
+        if not moves.isdisjoint(node.args):
+            moves.add(node)
+    todo = [f]
+    while todo:
+        node = todo.pop()
+        is_power = node.is_power and node.args[1].is_constant and float(node.args[1].value) == 2.0
+        is_product = len(node.args) == 2 and len(set(node.args)) == 1 and (node.is_multiplication or not node.ndim)
+        if node not in moves:
+            continue
+        if is_power or is_product:
+            base = node.args[0].args[0] if node.args[0].op == "norm" else node.args[0]
+            squared.setdefault(base, placeholder(("squared", len(squared)), base.shape))
+        else:
+            todo += node.args
+    (outer,) = substitute([f], squared)
+    if not squared or not set(unknowns).isdisjoint(postorder([outer])):
+        raise ArgumentError("least squares of what is no sum of squares; expected one such as np.sum(r**2)")
+    parts = []
+    for r, letter in squared.items():
+        curvature = jacobian(jacobian(outer, letter, "zero", {}, Trail()), letter, "zero", {}, Trail())
+        n = r.size
+        parts.append((reshape(r, (n,)), reshape(substitute([curvature], {letter: r})[0], (n, n))))
+    return parts
 
 
 @guarded
@@ -292,6 +358,7 @@ class _Asked:
             self.start = broadcast_to(self.start, symbol.shape)
         self.unknown = placeholder(("unknown",), symbol.shape)
         self.bounds: list[Node] = []
+        self.squares = False
 
     def formula(self, value: Any, what: str, shape: Shape | None = None) -> Node:
         """Return a formula of the unknown, or what a function gives for it; by default of the unknown's shape."""
@@ -317,15 +384,22 @@ class _Asked:
         self._refuse_positions([equations])
         # what is outside has no name inside: what cancels in the slope has to be seen before
         slope = jacobian(equations, self.unknown, "zero", {}, Trail())
-        formulas = [equations, slope, *objective, *(written or (equations,))]
+        # the search has the form of numbers that its slope has, and parts in common with it
+        searched = simplify([equations, *objective[:1]])
+        formulas = [*searched, equations, slope, *objective[1:], *(written or (equations,))]
         captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
-        equations, slope, *shown = substitute(formulas, {arg: plain[arg] for arg in captured})
-        objective, shown = tuple(shown[: len(objective)]), shown[len(objective) :]
+        stable, *closed = substitute(formulas, {arg: plain[arg] for arg in captured})
+        lowest = [closed.pop(0)] if objective else []
+        equations, slope, *shown = closed
         g, inner = Equations(self.unknown, equations, slope, self.tol), [Array(plain[node]) for node in operands]
-        gradient = Equations(self.unknown, objective[1], objective[2], self.tol) if objective else g
-        found = self._found(gradient, objective, inner)
+        if objective:
+            first, second, *shown = shown
+            gradient = Equations(self.unknown, first, second, self.tol)
+        else:
+            gradient = Equations(self.unknown, stable, slope, self.tol)
+        found = self._found(gradient, lowest, inner)
         settled = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
         given = tuple([args.index(node) for node in operands])
         rule, body = _ruled(self, g, found, settled, tuple(plain.values()), tuple(shown), given)
@@ -340,7 +414,7 @@ class _Asked:
         assert start is not None
         if objective:
             ends = (operands[-2], operands[-1]) if self.bounds else None
-            return descended(objective[0], g, start, ends, self.at_most)
+            return descended(objective[0], g, start, ends, self.at_most, self.squares)
         return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
 
     def _refuse_positions(self, nodes: Sequence[Node]) -> None:
@@ -365,12 +439,7 @@ def _ruled(
     value = placeholder(("solution",), letter.shape)
     seeds = tuple(placeholder(("seed", k), p.shape) for k, p in enumerate(parameters))
     moving = {p: seed for p, seed in zip(parameters, seeds, strict=True) if p.dtype is REAL}
-    (change,) = pushforward([g.formula], moving)
-    image = zeros(letter.shape) if change is None else _implicit(g, change)
-    (moves,) = pushforward([g.slope], {letter: placeholder(("seed",), letter.shape)})
-    if moves is None or is_zero(moves):  # the formula would not see what is nan
-        image = np.where(largest(Array(letter)) < np.inf, Array(image), np.nan).node
-    (image,) = substitute([image], {letter: value})
+    (image,) = substitute([_moved(g, moving)], {letter: value})
     body = np.where(found.converged, found.x, np.nan)
     regular = _regular(g, body) if settled is None else _regular(g, body) & settled
     residual = g.value(body)
@@ -392,9 +461,29 @@ def _ruled(
     ), body.node
 
 
-def _implicit(g: Equations, change: Node) -> Node:
+def _moved(g: Equations, seeds: Mapping[Node, Node]) -> Node:
+    """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it."""
+    image = _implicit(g, seeds)
+    blind = {p: seed for p, seed in seeds.items() if not _observes(_implicit(g, {p: seed}), g.letter)}
+    if not blind:
+        return image
+    others = {p: seed for p, seed in seeds.items() if p not in blind}
+    seen: Array = np.where(largest(Array(g.letter)) < np.inf, Array(_implicit(g, blind)), np.nan)
+    return seen.node + _implicit(g, others) if others else seen.node
+
+
+def _observes(formula: Node, letter: Node) -> bool:
+    """Tell whether a formula is nan where the letter is: it has the letter, and no condition, which is false of nan."""
+    below = postorder([formula])
+    return letter in below and not any(node.dtype is BOOL for node in below)
+
+
+def _implicit(g: Equations, seeds: Mapping[Node, Node]) -> Node:
     """Return -inv(g_x) dg."""
     n = g.letter.size
+    (change,) = pushforward([g.formula], seeds)
+    if change is None:
+        return zeros(g.letter.shape)
     if not g.letter.ndim:
         return simplify([-change / g.slope])[0]
     right = reshape(-change, (n,))
@@ -467,7 +556,8 @@ def _title(symbol: Node) -> str:
     if isinstance(symbol.name, str):
         return symbol.name
     key = symbol.name.key
-    return str(key[1]) if isinstance(key, tuple) and key[0] == "mapped" else "x"
+    # text calls a letter of a function that is called several times x'1
+    return str(key[1]).partition("'")[0] if isinstance(key, tuple) and key[0] == "mapped" else "x"
 
 
 def _real(value: Any, what: str) -> Node:

@@ -17,6 +17,7 @@ import sympy as sp
 from sympy.logic.boolalg import Boolean
 from sympy.tensor.array.expressions import array_expressions as arrays
 
+from ...calculus.rules import ImplicitRule
 from ...errors import SymdiffError, UnsupportedError
 from ...graph import Node, inputs_of, postorder, walk_sizes
 from ...graph.reference.constants import constants_computed
@@ -51,6 +52,11 @@ def write(node: Node, inputs: Inputs) -> Any:
         if part.op == "external":
             name = part.payload.name
             raise UnsupportedError(f"{name} is a function of numbers, which SymPy has no form for; read it with str()")
+        if part.is_custom and isinstance(part.payload.rule, ImplicitRule):
+            raise UnsupportedError(
+                f"SymPy has no form for {part.payload.rule.name}(...), a number that iterations find; print the "
+                "formula, compile it, or give its equation to SymPy"
+            )
     (plain,) = constants_computed(inline([node], ("custom",), ("expm", "pinv")))
     return _Writer(inputs).run(plain)
 

@@ -149,7 +149,7 @@ class _Builder:
         self.values: list[Any] = [None] * len(terms)
         self.sound: set[Shape] = set()  # shapes that are within the limits
         self.arrows, self.letters = arrows_of(tree.terms, "by_index"), letters_of(tree.terms)
-        self.shaped = shaped_letters(terms)
+        self.shaped, self.place = shaped_letters(terms), 0
 
     def build(self) -> Parsed:
         meaning: dict[str, Callable[[SyntaxNode], Any]] = {
@@ -170,7 +170,7 @@ class _Builder:
             "define": self.of_define,
         }
         for place in order_of(self.terms):
-            term = self.terms[place]
+            term, self.place = self.terms[place], place
             try:
                 spend(1 + len(term.children))
                 value = meaning[term.kind](term)
@@ -215,8 +215,7 @@ class _Builder:
         name = term.value
         for start, end, stand_in in self.letters.get(name.partition(OTHERWISE)[0], ()):
             if start <= term.start < end:
-                own = self.letter((start, end), name) if (start, end) in self.shaped else stand_in(name)
-                return Array(own)
+                return Array(self.letter((start, end), name) if (start, end) in self.shaped else stand_in(name))
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
@@ -245,8 +244,8 @@ class _Builder:
 
     def letter(self, span: tuple[int, int], name: str) -> Node:
         """Return what stands for a letter of a function: an array of the shape of the start, if there is one."""
-        start = self.shaped.get(span)
-        return Mapped.of(name) if start is None else Mapped.of(name, self.array(start).shape)
+        starts = [start for function, start in self.shaped.get(span, ()) if function >= self.place]
+        return Mapped.of(name, self.array(starts[0]).shape) if starts else Mapped.of(name)
 
     def of_mapping(self, term: SyntaxNode) -> Mapped:
         return Mapped(self.letter((term.start, term.end), term.value[0]), self.array(term.children[0]))

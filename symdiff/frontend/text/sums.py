@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
@@ -51,26 +51,39 @@ BOUND = {
 }
 
 
-def shaped_letters(terms: Sequence[SyntaxNode]) -> dict[tuple[int, int], int]:
-    """Return the place of the start that has the shape of a letter, by from where to where the letter is one."""
-    found = {}
+def shaped_letters(terms: Sequence[SyntaxNode]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """Return the places of a letter's function and of the start that has its shape, by from where to where it is one.
+
+    There are several where a function of the text is called several times: its terms are copied.
+    """
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for term in terms:
         bound = BOUND.get(term.value[0]) if term.kind == "call" else None
         if bound is not None and len(term.children) > bound.functions:
             for child in term.children[: bound.functions]:
-                found[terms[child].start, terms[child].end] = term.children[bound.functions]
+                span = terms[child].start, terms[child].end
+                found.setdefault(span, []).append((child, term.children[bound.functions]))
     return found
 
 
-def order_of(terms: Sequence[SyntaxNode]) -> list[int]:
+def order_of(terms: Sequence[SyntaxNode]) -> Iterable[int]:
     """Return the order in which terms get their meaning: functions of a letter behind what says its shape."""
-    order, begins = list(range(len(terms))), list[int]()
-    for place, term in enumerate(terms):
-        begins.append(min((begins[child] for child in term.children), default=place))
-        if term.kind == "call" and term.value[0] in BOUND:
-            parts = [(terms[child].kind == "mapping", order[begins[child] : child + 1]) for child in term.children]
-            parts.sort(key=lambda part: part[0])
-            order[begins[place] : place] = [each for _, part in parts for each in part]
+    if not any(term.kind == "call" and term.value[0] in BOUND for term in terms):
+        return range(len(terms))
+    below = {child for term in terms for child in term.children}
+    order, seen = list[int](), set[int]()
+    todo = [(place, False) for place in reversed(range(len(terms))) if place not in below]
+    while todo:
+        place, built = todo.pop()
+        if built:
+            order.append(place)
+        elif place not in seen:
+            seen.add(place)
+            term = terms[place]
+            children = [child for child in term.children if child not in seen]
+            if term.kind == "call" and term.value[0] in BOUND:
+                children.sort(key=lambda child: terms[child].kind == "mapping")
+            todo += [(place, True), *((child, False) for child in reversed(children))]
     return order
 
 

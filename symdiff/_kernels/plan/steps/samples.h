@@ -10,9 +10,9 @@
 
 #include "checks.h"
 
-/* Rows up to which none move, the part of the rows, in eighths, of which fewer go on when they move, and the most turns
-   between two looks for rows that have ended, as long as there is none. */
-enum { SD_FEW_ROWS = 16, SD_GOING = 6, SD_WAIT = 8 };
+/* Rows up to which none move, the part of the rows, in eighths, of which fewer go on when they move, the most turns
+   between two looks for rows that have ended, as long as there is none, and the rows that are looked at at once. */
+enum { SD_FEW_ROWS = 16, SD_GOING = 6, SD_WAIT = 8, SD_LOOK_ROWS = 64 };
 
 /* The samples of a loop: the first rows of its arrays, which sample each is, and which go on: as flags, and as the numbers of
    these rows and of the others, which no branch has to guess. */
@@ -35,22 +35,27 @@ static int sd_begin_samples(sd_going_rows *of, long rows) {
   return 1;
 }
 
-/* Find the rows that the last turn changed; returns how many these are. */
+/* Find the rows that the last turn changed, block by block, from the last array on, which often counts the turns; returns
+   how many these are. */
 static long sd_find_going(const sd_state *s, const sd_step *loop, const sd_going_rows *of) {
   long found = 0;
-  memset(of->going, 0, (size_t)of->rows);
-  for (int k = 0; k < loop->swaps; k++) {
-    const char *now = s->data[loop->moved[2 * k]], *before = s->data[loop->moved[2 * k + 1]];
-    long bytes = sd_row_bytes(s, loop->moved[2 * k]);
-    if (bytes == 8) {
+  for (long begin = 0; begin < of->rows; begin += SD_LOOK_ROWS) {
+    long rows = of->rows - begin < SD_LOOK_ROWS ? of->rows - begin : SD_LOOK_ROWS, count = 0;
+    int64_t changed[SD_LOOK_ROWS] = {0};
+    for (int k = loop->swaps - 1; k >= 0 && count < rows; k--) {
+      long bytes = sd_row_bytes(s, loop->moved[2 * k]);
+      const char *now = s->data[loop->moved[2 * k]] + begin * bytes, *before = s->data[loop->moved[2 * k + 1]] + begin * bytes;
       const int64_t *a = (const int64_t *)now, *b = (const int64_t *)before;
-      for (long i = 0; i < of->rows; i++) of->going[i] |= a[i] != b[i];
-      continue;
+      count = 0;
+      for (long i = 0; i < rows; i++) {
+        if (bytes == 8) changed[i] |= a[i] ^ b[i];
+        else if (!changed[i]) changed[i] = memcmp(now + i * bytes, before + i * bytes, (size_t)bytes) != 0;
+        count += changed[i] != 0;
+      }
     }
-    for (long i = 0; i < of->rows; i++)
-      if (!of->going[i]) of->going[i] = memcmp(now + i * bytes, before + i * bytes, (size_t)bytes) != 0;
+    for (long i = 0; i < rows; i++) of->going[begin + i] = changed[i] != 0;
+    found += count;
   }
-  for (long i = 0; i < of->rows; i++) found += of->going[i];
   return found;
 }
 
