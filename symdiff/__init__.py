@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
+    from .integrations.density import Density, density
     from .integrations.objective import Objective, objective
     from .integrations.problem import problem
     from .integrations.read_jax import from_jax
@@ -182,6 +183,7 @@ def parse(
 #: lowering to kernels comes with the first ``compile``.
 _LATER = {
     "Definitions": ".frontend.sympy.forms",
+    "Density": ".integrations.density",
     "Kernel": ".runtime.kernel",
     "Objective": ".integrations.objective",
     "Report": ".tools.checking.check",
@@ -189,6 +191,7 @@ _LATER = {
     "check": ".tools.checking.check",
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
+    "density": ".integrations.density",
     "external": ".frontend.functions.external",
     "complex_array": ".complexes",
     "export": ".tools.export",
@@ -265,6 +268,7 @@ __all__ = [
     "ComplexArray",
     "DataError",
     "Definitions",
+    "Density",
     "DisconnectedInputError",
     "DtypeError",
     "InternalError",
@@ -287,6 +291,7 @@ __all__ = [
     "compile",
     "complex_array",
     "custom",
+    "density",
     "derivative",
     "diagonal",
     "export",
