@@ -25,8 +25,8 @@ PAGE = Path(__file__).with_name("functions.md")
 
 HEAD = """# Functions
 
-This page is made from symdiff's tables by `python docs/generate.py`; edit those, not this. First come the functions that
-people write, by subject and alphabet: [scalars](#functions-of-numbers), [special functions](#special-functions),
+This page is made from symdiff's tables by `python docs/generate.py`; edit those, not this. First come the functions
+that people write, by subject and alphabet: [scalars](#functions-of-numbers), [special functions](#special-functions),
 [arrays](#array-operations), [distributions](#distributions), the [array API](#array-api). Behind them stand
 [differentials](#differentials-of-array-operations), [rewrites](#rewrites), what
 [remains as it was written](#what-remains-as-it-was-written), and the functions that
@@ -91,7 +91,7 @@ SUBJECTS = {
     "Shapes and creation": (
         "shaping", "pieces", "padding", "creation", "broadcast_to", "matrix_transpose", "zeros", "ones", "zeros_like",
         "ones_like", "full_like",
-    ),  # fmt: skip
+    ),
     "Positions, choices and lookups": ("",),
 }
 
