@@ -5,7 +5,9 @@ A test compares the page with what this makes, so the page cannot fall behind th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
@@ -23,7 +25,12 @@ PAGE = Path(__file__).with_name("functions.md")
 
 HEAD = """# Functions
 
-This page is made from symdiff's tables by `python docs/generate.py`; edit those, not this.
+This page is made from symdiff's tables by `python docs/generate.py`; edit those, not this. First come the functions
+that people write, by subject and alphabet: [scalars](#functions-of-numbers), [special functions](#special-functions),
+[arrays](#array-operations), [distributions](#distributions), the [array API](#array-api). Behind them stand
+[differentials](#differentials-of-array-operations), [rewrites](#rewrites), what
+[remains as it was written](#what-remains-as-it-was-written), and the functions that
+[derivatives are made of](#what-derivatives-are-made-of).
 """
 
 NAMES = """## Names
@@ -32,7 +39,7 @@ Formula text calls all functions of this page by their bare names. In Python, Nu
 are, `np.median(x)`; symdiff's modules hold these, and `sd.function(name)` gives any operation by its name.
 """
 
-SCALAR = """## Scalar functions
+SCALAR = """## Functions of numbers
 
 Applied element by element, with broadcasting. Partial derivatives are formulas of the same functions, so they can be
 differentiated again. The arguments are called x and y in their order. A DLMF number is a section of the
@@ -65,6 +72,28 @@ ARRAYS = """## Array operations
 With NumPy's meaning. Text may call all of them, except those marked: these take what text has no way to write, and are
 NumPy's functions on symbols.
 """
+
+MADE_OF = """## What derivatives are made of
+
+Derivatives of other functions are shown with these, and text that has them is read. Nobody needs to write one.
+"""
+
+#: Names that nobody writes: they stand in derivatives.
+INTERNAL = re.compile(
+    "_by_|_derivative$|_moment$|_far$|^(wofz|voigt)_(real|imag)|_differential|^isotropic|^simple_"
+    "|^(grid_gradient|arrange|restore|eigenvectors)$"
+)
+#: Subjects of array operations, with the parts of the package that their functions are in, and names.
+SUBJECTS = {
+    "Element by element": ("scalars", "clip", "select", "where", "round", "imag", "divmod", "airy", "sici", "fresnel"),
+    "Sums, means and order": ("chosen", "reductions", "missing", "order", "moments", "sequences"),
+    "Linear algebra": ("linalg", "operations"),
+    "Shapes and creation": (
+        "shaping", "pieces", "padding", "creation", "broadcast_to", "matrix_transpose", "zeros", "ones", "zeros_like",
+        "ones_like", "full_like",
+    ),
+    "Positions, choices and lookups": ("",),
+}
 
 DENSITIES = """## Distributions
 
@@ -225,18 +254,35 @@ def _source(row: Function) -> str:
     return f"DLMF {row.source}" if row.source[:1].isdigit() else row.source
 
 
-def scalar_rows() -> Iterable[Sequence[str]]:
-    """Return a line for each row of the table of functions."""
+def scalar_rows(special: bool, internal: bool = False) -> Iterable[Sequence[str]]:
+    """Return a line for each row of the table of functions, elementary or special, by alphabet."""
     others: dict[str, list[str]] = {}
     for alias, target in ALIASES.items():
         if alias != target:
             others.setdefault(target, []).append(alias)
-    for row in FUNCTIONS.values():
+    for row in sorted(FUNCTIONS.values(), key=lambda row: row.name):
         if row.name == "to_real" or row.written is not None:
             continue  # nobody meets these by name
+        if bool(INTERNAL.search(row.name)) != internal or (_is_special(row) != special and not internal):
+            continue
         names = [row.name, *others.get(row.name, [])]
         partials = [_partial(row, i) for i in range(row.arity)]
         yield (", ".join(map(_code, names)), "; ".join(partials), _domain(row), _source(row))
+
+
+def _is_special(row: Function) -> bool:
+    """Tell whether a function is none of the elementary ones, which chapters 1 and 4 of DLMF are about."""
+    chapter = row.source.partition(".")[0]
+    return row.name == "binom" or row.source == "4.13.4" or (chapter.isdigit() and chapter not in ("1", "4"))
+
+
+def _subject(entry: Entry) -> str:
+    """Return the subject of an operation: the first whose part of the package has its function."""
+    function = entry.call
+    while isinstance(function, partial):
+        function = function.func
+    parts = [entry.name, *function.__module__.split(".")]
+    return next(title for title, own in SUBJECTS.items() if not own[0] or not {*own}.isdisjoint(parts))
 
 
 def _arguments(entry: Entry) -> str:
@@ -248,14 +294,16 @@ def _arguments(entry: Entry) -> str:
 SYMMETRIC = ("eigvalsh", "eigh", "eigenvectors", "simple_eigenvectors", "isotropic")
 
 
-def array_rows() -> Iterable[Sequence[str]]:
-    """Return a line for each operation that is not a row of the table of functions."""
+def array_rows(subject: str, internal: bool = False) -> Iterable[Sequence[str]]:
+    """Return a line for each operation of a subject that is not a row of the table of functions, by alphabet."""
     names: dict[str, list[str]] = {}
     for name, entry in LIBRARY.items():
         if entry.name not in FUNCTIONS or entry.name in ("where",):
             names.setdefault(entry.name, []).append(name)
-    for own, several in names.items():
+    for own, several in sorted(names.items()):
         entry = LIBRARY[own]
+        if bool(INTERNAL.search(own)) != internal or (_subject(entry) != subject and not internal):
+            continue
         marked = [] if entry.in_text else ["not in text"]
         if own in SYMMETRIC:
             marked.append("of the symmetric part (A + Aᵀ) / 2, where NumPy reads the lower triangle")
@@ -284,15 +332,19 @@ def _named(module: str) -> str:
 
 def make_page() -> str:
     """Return the page."""
+    scalars = ("function", "partial derivatives", "tested on", "source")
+    arrays = ("operation", "arguments", "keywords", "")
     parts = [
         HEAD,
         NAMES,
         *map(_named, MODULES),
         SCALAR,
-        _table(("function", "partial derivatives", "tested on", "source"), scalar_rows()),
-        KINKS,
+        _table(scalars, scalar_rows(special=False)),
+        "## Special functions\n",
+        _table(scalars, scalar_rows(special=True)),
         ARRAYS,
-        _table(("operation", "arguments", "keywords", ""), array_rows()),
+        *(f"### {title}\n\n{_table(arrays, array_rows(title))}" for title in SUBJECTS),
+        "### Derivatives, and what is refused\n",
         "Derivatives are operations of text, too: " + ", ".join(map(_code, DERIVATIVES)) + ".\n",
         f"Text may call {len(TEXT_FUNCTIONS)} names in all, and the functions of distributions below.\n",
         "What a symbol cannot answer, and what to write instead:\n",
@@ -303,12 +355,16 @@ def make_page() -> str:
         _table(("chapter", "functions"), standard_rows()),
         "What it lacks, and what to write instead:\n",
         _table(("asked for", "answer"), ((_code(name), answer) for name, answer in ABSENT.items())),
+        f"## Kinks and ties\n\n{KINKS}",
         DIFFERENTIALS,
         _table(("operation", "rule", "equation", "source"), ((_code(op), *law) for op, law in LAWS.items())),
         REWRITES,
         _table(("kind", "finds", "puts"), ((r.kind, _code(r.pattern), _code(r.result)) for r in RULES)),
         REMAINING,
         _table(("form", "where", "write"), FORMS),
+        MADE_OF,
+        _table(scalars, scalar_rows(special=True, internal=True)),
+        _table(arrays, array_rows("", internal=True)),
     ]
     return "\n".join(parts)
 

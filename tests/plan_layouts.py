@@ -14,8 +14,8 @@ from plan_reference import Reference
 import symdiff as sd
 from symdiff._kernels.plan import Plan, PlanUnits
 from symdiff.graph import Node
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Program
+from symdiff.lowering.unroll import unroll
 from symdiff.plan import bound
 from symdiff.plan.bound import (
     ARENA,

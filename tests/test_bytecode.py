@@ -17,8 +17,8 @@ from symdiff._kernels.interpreter import OPCODES, VECTORS
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.bytecode.format import Bytecode
 from symdiff.codegen.c.emit import Target
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import MAX_ORDER, SIGNATURES, Program
+from symdiff.lowering.unroll import unroll
 from symdiff.simplify import inline
 
 LANES = Target(8)

@@ -23,8 +23,8 @@ from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.codegen.c.standalone import emit_standalone
 from symdiff.errors import BuildError
 from symdiff.frontend.formula import read_formula
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
+from symdiff.lowering.unroll import unroll
 from symdiff.plan.wiring import HELD, MEMORY, Wiring
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner

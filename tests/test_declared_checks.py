@@ -115,6 +115,65 @@ def test_every_backend_checks_every_call(backend: str, size: Any) -> None:
                 kernel(bad[4].tolist(), xs[0].tolist())
 
 
+@pytest.mark.parametrize(
+    ("fact", "good", "bad", "told"),
+    [
+        ({"between": (0, 2)}, [0.5, 1.5, 1.0], [0.5, 2.0, 1.0], r"v is declared between 0 and 2, .*: v\[1\] = 2.0"),
+        ({"between": (None, 2)}, [-5.0, 1.5, 1.0], [0.5, 1.0, np.nan], r"between -inf and 2, .*: v\[2\] = nan"),
+        ({"simplex": True}, [0.2, 0.3, 0.5], [0.2, 0.3, 0.6], "declared a simplex, .* expected a sum of 1"),
+        ({"simplex": True}, [0.2, 0.3, 0.5], [-0.2, 0.7, 0.5], r"declared positive, .*: v\[0\] = -0.2"),
+        ({"ordered": True}, [-1.0, 0.0, 3.0], [-1.0, 3.0, 3.0], r"declared ordered, .*: v\[2\] = 3.0"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["interpreter", "numpy"])
+def test_intervals_simplexes_and_order_are_checked(
+    fact: dict[str, Any], good: Any, bad: Any, told: str, backend: str
+) -> None:
+    v = sd.vector("v", 3, **fact)
+    kernel = sd.compile(np.sum(v**2), backend=backend)
+    for _ in range(3):  # the first calls go another way than later ones
+        for dtype in (np.float64, np.float32):
+            kernel(np.asarray(good, dtype))
+            kernel(np.stack([good, good]).astype(dtype))
+            with pytest.raises(sd.ArgumentError, match=told):
+                kernel(np.asarray(bad, dtype))
+            with pytest.raises(sd.ArgumentError, match="sample 1 of the batch"):
+                kernel(np.stack([good, bad]).astype(dtype))
+
+
+def test_a_correlation_has_ones_on_its_diagonal() -> None:
+    R = sd.matrix("R", 2, 2, correlation=True)
+    kernel = sd.compile(sd.logdet(R), [R], backend="interpreter")
+    np.testing.assert_allclose(kernel([[1.0, 0.6], [0.6, 1.0]]), np.log(0.64))
+    with pytest.raises(sd.ArgumentError, match=r"declared a correlation, and is not: R\[1, 1\] = 1.1"):
+        kernel([[1.0, 0.6], [0.6, 1.1]])
+    assert R.node.assumptions == assume(positive_definite=True)._replace(correlation=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"between": (1, 0)}, "expected the lower number first"),
+        ({"between": (None, None)}, "one of them finite"),
+        ({"between": 3}, "expected two numbers"),
+        ({"between": (0, "a")}, "expected two numbers"),
+        ({"between": (0, True)}, "expected two numbers"),
+        ({"simplex": True, "ordered": True}, "declared a simplex and ordered"),
+        ({"simplex": True, "between": (0, 1)}, "declared a simplex and between 0 and 1"),
+        ({"correlation": True, "skew": True}, "declared skew and positive definite|a correlation and skew"),
+        ({"simplex": 1}, "simplex=1; expected True or False"),
+    ],
+)
+def test_declarations_that_say_nothing_or_too_much_are_refused(facts: dict[str, Any], told: str) -> None:
+    with pytest.raises(sd.ArgumentError, match=told):
+        sd.symbol("v", (2, 2), **facts)
+
+
+def test_scalars_are_no_vectors() -> None:
+    with pytest.raises(sd.ShapeError, match="a scalar and declared ordered"):
+        sd.symbol("v", (), ordered=True)
+
+
 def test_columns_and_sums_are_checked() -> None:
     s, D = sd.scalar("s", positive=True), sd.matrix("D", 2, 2, diagonal=True)
     kernel = sd.compile(s * np.trace(D), [s, D], reduce="sum", batch_axis=-1, backend="interpreter")

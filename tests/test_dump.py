@@ -16,8 +16,8 @@ from symdiff.graph.dump import _Line, brief, listing
 from symdiff.graph.sizes import named
 from symdiff.ground.budget import Opened
 from symdiff.ground.limits import Budget
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Port, Program
+from symdiff.lowering.unroll import unroll
 from symdiff.plan.calls import plan_call
 from symdiff.plan.plan import Plan
 from symdiff.plan.steps import Reduction

@@ -12,8 +12,8 @@ from symdiff.graph import input as variable
 from symdiff.graph.primitives import NORMALIZATIONS
 from symdiff.graph.reference import numeric
 from symdiff.graph.reference.interpret import evaluate as interpret
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.expand import EXPANSIONS, expand_node
+from symdiff.lowering.unroll import unroll
 
 FAR = [0.0, 1.0, -1.0, 700.0, -700.0, 1e5, -1e5, np.inf, -np.inf, np.nan, 0.5, -3.0]
 

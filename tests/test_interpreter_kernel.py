@@ -21,8 +21,8 @@ from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.errors import InternalError, SingularMatrixError
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
+from symdiff.lowering.unroll import unroll
 from symdiff.runtime.runners.interpreter import InterpreterRunner, _address
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build

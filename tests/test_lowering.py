@@ -16,9 +16,9 @@ from symdiff.errors import UnsupportedError
 from symdiff.graph import REAL, elementwise
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.ground.limits import LIMITS
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.builder import ProgramBuilder
 from symdiff.lowering.program import Program
+from symdiff.lowering.unroll import unroll
 from symdiff.plan.plan import Plan, programs_of
 from symdiff.plan.steps import Call
 from symdiff.runtime.runners import BACKENDS

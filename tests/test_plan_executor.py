@@ -24,8 +24,8 @@ from plan_layouts import (
 import symdiff as sd
 from symdiff._kernels.plan import PlanUnits
 from symdiff.errors import SingularMatrixError
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Program
+from symdiff.lowering.unroll import unroll
 from symdiff.plan import bound
 from symdiff.plan.bound import (
     BEFORE,

@@ -13,8 +13,8 @@ import symdiff as sd
 from symdiff.errors import SingularMatrixError
 from symdiff.graph import contract, onehot
 from symdiff.graph.reference.interpret import evaluate as interpret
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import SIGNATURES, Program
+from symdiff.lowering.unroll import unroll
 from symdiff.simplify import simplify
 
 

@@ -14,8 +14,8 @@ import pytest
 from program_reference import evaluate
 
 import symdiff as sd
-from symdiff.lowering.unroll import unroll
 from symdiff.lowering.program import Program
+from symdiff.lowering.unroll import unroll
 from symdiff.simplify import inline
 
 x, y, c = sd.scalar("x"), sd.scalar("y"), sd.scalar("c")

@@ -7,6 +7,8 @@ or from a program, so every wrong form of one is met with the right forms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,10 @@ _WORDS = {
     "definite": "positive definite",
     "orthogonal": "orthogonal",
     "positive": "positive",
+    "between": "between {:g} and {:g}",
+    "simplex": "a simplex",
+    "ordered": "ordered",
+    "correlation": "a correlation",
 }
 #: Facts that no matrix of two or more rows has together, or that are said shorter.
 _AGAINST = [
@@ -145,6 +151,10 @@ _AGAINST = [
     ("lower", "positive", "elements above the diagonal are 0"),
     ("upper", "positive", "elements below the diagonal are 0"),
     ("orthogonal", "positive", "rows of positive numbers are not orthogonal to each other"),
+    ("simplex", "ordered", "declare one of them"),
+    ("simplex", "between", "elements of a simplex are between 0 and 1"),
+    ("ordered", "between", "declare one of them"),
+    *(("correlation", other, "the diagonal of a correlation is 1") for other in ("skew", "diagonal", "orthogonal")),
 ]
 
 
@@ -155,7 +165,12 @@ def words(assumptions: Assumptions) -> list[str]:
         follow |= {"symmetric", "lower", "upper"}
     if assumptions.definite:
         follow.add("symmetric")
-    return [_WORDS[name] for name, holds in assumptions._asdict().items() if holds and name not in follow]
+    if assumptions.correlation:
+        follow |= {"symmetric", "definite"}
+    if assumptions.simplex or assumptions.between:
+        follow.add("positive")
+    declared = [name for name, holds in assumptions._asdict().items() if holds and name not in follow]
+    return [_WORDS[name].format(*assumptions.between) for name in declared]
 
 
 def assume(
@@ -167,6 +182,10 @@ def assume(
     positive_definite: bool = False,
     orthogonal: bool = False,
     positive: bool = False,
+    between: Any = None,
+    simplex: bool = False,
+    ordered: bool = False,
+    correlation: bool = False,
 ) -> Assumptions:
     """Return what follows from facts that are declared.
 
@@ -189,13 +208,31 @@ def assume(
         "positive_definite": positive_definite,
         "orthogonal": orthogonal,
         "positive": positive,
+        "simplex": simplex,
+        "ordered": ordered,
+        "correlation": correlation,
     }
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise ArgumentError(f"{name}={flag!r:.60}; expected True or False")
-    return joined(
-        Assumptions(symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal, positive)
-    )
+    del flags["positive_definite"]
+    return joined(Assumptions(**flags, definite=positive_definite, between=() if between is None else _ends(between)))
+
+
+def _ends(between: Any) -> tuple[float, float]:
+    """Return the two ends of an interval, the infinite ones for None.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    pair = tuple(between) if isinstance(between, tuple | list) else ()
+    if len(pair) != 2 or not all(one is None or (isinstance(one, Real) and not isinstance(one, bool)) for one in pair):
+        raise ArgumentError(f"between={between!r:.60}; expected two numbers, the lower first, or None for none")
+    low, high = (float(infinite if one is None else one) for one, infinite in zip(pair, (-inf, inf), strict=True))
+    if not low < high or (low, high) == (-inf, inf):
+        raise ArgumentError(f"between=({low:g}, {high:g}); expected the lower number first, one of them finite")
+    return low, high
 
 
 def joined(*several: Assumptions) -> Assumptions:
@@ -206,7 +243,9 @@ def joined(*several: Assumptions) -> Assumptions:
     ArgumentError
         If two facts contradict each other.
     """
-    facts = Assumptions(*(any(column) for column in zip(*several, strict=True)))
+    if len({one.between for one in several if one.between}) > 1:
+        raise ArgumentError("declared between two pairs of numbers; expected one pair")
+    facts = Assumptions._make(map(max, zip(*several, strict=True)))
     explicit = facts._replace(
         symmetric=facts.symmetric and not facts.diagonal,
         lower=facts.lower and not facts.diagonal,
@@ -214,9 +253,12 @@ def joined(*several: Assumptions) -> Assumptions:
     )
     for one, other, why in _AGAINST:
         if getattr(explicit, one) and getattr(explicit, other):
-            raise ArgumentError(f"declared {_WORDS[one]} and {_WORDS[other]}: {why}")
+            said = " and ".join(_WORDS[name].format(*facts.between) for name in (one, other))
+            raise ArgumentError(f"declared {said}: {why}")
     return facts._replace(
-        symmetric=facts.symmetric or facts.diagonal or facts.definite,
+        symmetric=facts.symmetric or facts.diagonal or facts.definite or facts.correlation,
+        definite=facts.definite or facts.correlation,
+        positive=facts.positive or facts.simplex or facts.between >= (0.0, 0.0),
         lower=facts.lower or facts.diagonal,
         upper=facts.upper or facts.diagonal,
     )
@@ -229,7 +271,9 @@ def check_square(name: str, shape: Shape, assumptions: Assumptions) -> None:
     ------
     ShapeError
     """
-    of_matrices = assumptions._replace(positive=False)
+    if (assumptions.simplex or assumptions.ordered) and not shape:
+        raise ShapeError(f"{name!r} is a scalar and declared {words(assumptions)[0]}; expected a vector, such as 'n'")
+    of_matrices = assumptions.of_matrices
     if any(of_matrices) and (len(shape) < 2 or shape[-1] != shape[-2]):
         raise ShapeError(
             f"{name!r} has shape {show(shape)} and is declared {' and '.join(words(of_matrices))}; expected a square "

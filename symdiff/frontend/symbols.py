@@ -41,7 +41,9 @@ def check_name(name: object) -> str:
 
 
 @guarded
-def scalar(name: str, *, positive: bool = False) -> Array:
+def scalar(
+    name: str, *, positive: bool = False, between: tuple[float | None, float | None] | None = None
+) -> Array:
     """Return a symbolic number.
 
     Parameters
@@ -50,6 +52,8 @@ def scalar(name: str, *, positive: bool = False) -> Array:
         A Python identifier.
     positive : bool
         The number is above 0. Formulas become shorter, and calls of kernels refuse other numbers.
+    between : tuple of two numbers, optional
+        The number is between them, the ends excluded; None for no end.
 
     Examples
     --------
@@ -57,20 +61,21 @@ def scalar(name: str, *, positive: bool = False) -> Array:
     >>> x * x + 1
     x * x + 1
     """
-    return symbol(name, (), positive=positive)
+    return symbol(name, (), positive=positive, between=between)
 
 
 @guarded
-def vector(name: str, n: int | str, *, positive: bool = False) -> Array:
+def vector(name: str, n: int | str, **facts: Any) -> Array:
     """Return a symbolic vector of ``n`` elements; a name such as "n" is a size known at call time.
 
-    Each element is above 0 if ``positive``.
+    Further keywords say what is known of its numbers, as for :func:`symbol`: ``positive=True``,
+    ``between=(0.0, 1.0)``, ``simplex=True``, ``ordered=True``.
     """
     if isinstance(n, tuple | list):
         raise ArgumentError(
             f"the shape {n!r:.100} of vector {name!r:.80}; expected a length: sd.vector({name!r:.80}, 3)"
         )
-    return symbol(name, (n,), positive=positive)
+    return symbol(name, (n,), **facts)
 
 
 @guarded
@@ -111,6 +116,10 @@ def symbol(
     positive_definite: bool = False,
     orthogonal: bool = False,
     positive: bool = False,
+    between: tuple[float | None, float | None] | None = None,
+    simplex: bool = False,
+    ordered: bool = False,
+    correlation: bool = False,
 ) -> Array:
     """Return a symbolic array.
 
@@ -126,6 +135,12 @@ def symbol(
         ``upper`` are triangular; ``positive_definite`` implies symmetric.
     positive : bool
         Each element is above 0.
+    between : tuple of two numbers, optional
+        Each element is between them, the ends excluded; None for no end.
+    simplex, ordered : bool
+        Each vector in the last axis has elements above 0 whose sum is 1, or elements that ascend.
+    correlation : bool
+        The matrix is positive definite, with ones on the diagonal.
 
     Raises
     ------
@@ -144,7 +159,10 @@ def symbol(
     (n, n)
     """
     plain, known = split(shape)
-    facts = assume(symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal, positive)
+    facts = assume(
+        symmetric, skew, diagonal, lower, upper, positive_definite, orthogonal, positive,
+        between, simplex, ordered, correlation,
+    )  # fmt: skip
     assumptions = joined(known, facts)
     kind, sizes = split_kind(plain)
     full = parse_shape(sizes)

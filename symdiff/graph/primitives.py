@@ -33,7 +33,8 @@ class Assumptions(NamedTuple):
     """What is known of the numbers of an input: of its elements, or of the matrices in its last two axes.
 
     What follows from a fact is noted as well: definite and diagonal matrices are symmetric, diagonal ones
-    triangular both ways. :func:`symdiff.frontend.shapes.assume` makes and checks these records.
+    triangular both ways, correlations definite; elements of a simplex are positive.
+    :func:`symdiff.frontend.shapes.assume` makes and checks these records.
     """
 
     symmetric: bool = False
@@ -44,6 +45,15 @@ class Assumptions(NamedTuple):
     definite: bool = False
     orthogonal: bool = False
     positive: bool = False
+    between: tuple[float, float] | tuple[()] = ()
+    simplex: bool = False
+    ordered: bool = False
+    correlation: bool = False
+
+    @property
+    def of_matrices(self) -> Assumptions:
+        """What is known of matrices, without what is known of elements and of last axes."""
+        return self._replace(positive=False, between=(), simplex=False, ordered=False)
 
     @property
     def space(self) -> str:

@@ -14,6 +14,8 @@ Files
     signature   symbols and results of a kernel, and which kernels are functions of one sample
     slopes      kernels of the products with a kernel's Jacobian
     objective   a formula for optimizers and solvers: fun, jac, hess, hessp
+    density     log densities of free numbers for samplers
+    transforms  declared variables as formulas of free numbers, with their Jacobians
     problem     objective and constraints for solvers, with multipliers and sensitivities of what they find
     ipopt       an objective and constraints as Ipopt's problem, with sparse derivatives
     jax         kernels as functions under jit, vmap and grad

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ..graph.primitives import Assumptions
 
-__all__ = ["count", "free_positions", "spread"]
+__all__ = ["count", "free_positions", "mirrored", "spread"]
 
 
 def _entries(facts: Assumptions, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], float] | None:
@@ -30,9 +30,13 @@ def _entries(facts: Assumptions, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[
     if facts.upper:
         return *np.triu_indices(n), 0.0
     if facts.lower or facts.symmetric or facts.skew:
-        rows, columns = np.tril_indices(n, -1 if facts.skew else 0)
-        return rows, columns, 0.0 if facts.lower else -1.0 if facts.skew else 1.0
+        return *np.tril_indices(n, -1 if facts.skew else 0), mirrored(facts)
     return None
+
+
+def mirrored(facts: Assumptions) -> float:
+    """Return how often a free entry stands on the other side of the diagonal: 0, 1 or -1 times."""
+    return -1.0 if facts.skew else float(facts.symmetric and not facts.diagonal)
 
 
 def count(shape: Sequence[int], facts: Assumptions) -> int:

@@ -1,4 +1,4 @@
-"""What people read: formulas as text, Unicode and LaTeX, straight from the graph.
+"""What people read: formulas as text, Unicode, LaTeX and MathML, straight from the graph.
 
 Takes
     graph nodes
@@ -20,6 +20,7 @@ Files
     signs         the signs of that line, in Unicode
     unicode       one line as a book prints it
     latex         the same with LaTeX's signs
+    mathml        what that style writes as MathML
 Add
     a style: a class like ``text.TextStyle``, and a function below
 """

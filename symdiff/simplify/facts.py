@@ -471,7 +471,8 @@ def bounds_of(node: Node, depth: int = _DEPTH) -> Range:
         return _EVERYTHING
     op = node.op
     if node.is_input:
-        return Range(0.0) if node.assumptions.positive else _EVERYTHING
+        known = node.assumptions
+        return Range(*known.between) if known.between else Range(0.0) if known.positive else _EVERYTHING
     if node.is_constant:
         return _of_numbers(node.value)
     if node.is_size:
@@ -895,4 +896,5 @@ _KNOWN: dict[str, Callable[[Node], bool]] = {
     "definite": is_definite,
     "orthogonal": is_orthogonal,
     "positive": is_positive,
+    **dict.fromkeys(("between", "simplex", "ordered", "correlation"), lambda node: False),
 }

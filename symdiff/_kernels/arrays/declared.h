@@ -11,7 +11,7 @@ declared, and an infinite number is not positive. runtime/calls/declared.py is t
 #include <stddef.h>
 #include <string.h>
 
-enum { SD_SYMMETRIC = 1, SD_SKEW = 2, SD_LOWER = 4, SD_UPPER = 8, SD_POSITIVE = 16, SD_DIAGONAL_ABOVE = 32 };
+enum { SD_SYMMETRIC = 1, SD_SKEW = 2, SD_LOWER = 4, SD_UPPER = 8, SD_POSITIVE = 16, SD_DIAGONAL_ABOVE = 32, SD_SLOW = 64 };
 #define SD_ROUNDINGS 100.0
 
 /* Elements of one sample, at any stride and address. */
@@ -120,6 +120,8 @@ SD_DECLARED(sd_float, float, 1.1920928955078125e-07)
 static int sd_is_declared(const char *data, int axes, const ptrdiff_t *lengths, const ptrdiff_t *strides, int at, int facts,
                           int single)
 {
+    if (facts & SD_SLOW)
+        return 0; /* the slow twin looks at it */
     if (facts & SD_POSITIVE)
         if (!(single ? sd_float_positive : sd_double_positive)(data, axes, lengths, strides))
             return 0;

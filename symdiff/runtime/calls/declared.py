@@ -8,6 +8,8 @@ orthogonal or definite takes a product or a factorization, and is checked for ``
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +24,8 @@ __all__ = ["bits", "check", "check_all", "needs_validation"]
 
 #: Roundings by which elements across the diagonal may differ, of the precision times the largest element.
 ROUNDINGS = 100.0
-_BITS = {"symmetric": 1, "skew": 2, "lower": 4, "upper": 8, "positive": 16, "definite": 32}
+_BITS = {"symmetric": 1, "skew": 2, "lower": 4, "upper": 8, "positive": 16, "definite": 32,
+         "between": 64, "simplex": 64, "ordered": 64, "correlation": 64}  # fmt: skip
 
 
 class _Violation(NamedTuple):
@@ -41,7 +44,7 @@ def bits(assumptions: Assumptions) -> int:
     >>> bits(Assumptions(symmetric=True, definite=True))
     33
     """
-    return sum(bit for name, bit in _BITS.items() if getattr(assumptions, name))
+    return functools.reduce(operator.or_, [bit for name, bit in _BITS.items() if getattr(assumptions, name)], 0)
 
 
 def needs_validation(assumptions: Assumptions) -> bool:
@@ -91,7 +94,18 @@ def _violations(
     if assumptions.positive:
         expected = "expected finite numbers above 0 (where an optimizer varies it, write exp(v) of a free v)"
         yield _Violation(~((array > 0) & np.isfinite(array)), "positive", expected)
-    if not any(assumptions._replace(positive=False)):
+    if assumptions.between:
+        low, high = assumptions.between
+        expected = "expected numbers between these, the ends excluded"
+        yield _Violation(~((low < array) & (array < high)), f"between {low:g} and {high:g}", expected)
+    if assumptions.simplex:
+        total = array.sum(-1, keepdims=True, dtype=np.float64)
+        wrong = ~(np.abs(total - 1) <= ROUNDINGS * np.finfo(array.dtype).eps)
+        yield _Violation(np.broadcast_to(wrong, array.shape), "a simplex", "expected a sum of 1: pass x / x.sum()")
+    if assumptions.ordered:
+        ascends = np.diff(array, axis=-1) > 0
+        yield _Violation(np.insert(~ascends, 0, False, -1), "ordered", "expected elements that ascend: pass np.sort(x)")
+    if not any(assumptions.of_matrices):
         return
     n = array.shape[-1]
     if assumptions.lower:
@@ -105,6 +119,9 @@ def _violations(
     if assumptions.definite:
         wrong = ~(array > 0) & np.eye(n, dtype=bool)
         yield _Violation(wrong, "positive definite", "expected numbers above 0 on the diagonal")
+    if assumptions.correlation:
+        wrong = ~(np.abs(array - 1) <= ROUNDINGS * np.finfo(array.dtype).eps) & np.eye(n, dtype=bool)
+        yield _Violation(wrong, "a correlation", "expected 1 on the diagonal")
     if assumptions.symmetric and not assumptions.diagonal:
         what = "positive definite" if assumptions.definite else "symmetric"
         yield _Violation(_unlike(array, 1.0), what, "expected a matrix equal to its transpose: pass (A + A.T) / 2")

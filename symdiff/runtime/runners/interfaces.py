@@ -67,6 +67,9 @@ class Planned(Protocol):
     def lines(self) -> Iterator[str]:
         """Give the steps of each plan."""
 
+    def programs(self) -> list[tuple[Program, str]]:
+        """Return every program with its C text."""
+
     def entry(
         self, batched: tuple[bool, ...], shapes: Sequence[tuple[int, ...]], single: bool
     ) -> tuple[Plan | None, int] | None:

@@ -294,9 +294,11 @@ class PlanRunner:
 
     def source(self) -> str:
         """Return the C text of every program, one after the other."""
-        pattern = self._usual()
-        texts = [f"/* program {number} */\n{runner.source()}" for number, runner in enumerate(pattern.runners)]
-        return "\n".join(texts)
+        return "\n".join(f"/* program {k} */\n{text}" for k, (_, text) in enumerate(self.programs()))
+
+    def programs(self) -> list[tuple[Program, str]]:
+        """Return every program with its C text."""
+        return [(runner.program, runner.source()) for runner in self._usual().runners]
 
     # ------------------------------------------------------------------ running
 

@@ -25,7 +25,7 @@ def conform(known: Assumptions, array: Numbers) -> Numbers:
     array([[ 0.,  1.],
            [-1.,  0.]])
     """
-    if any(known._replace(positive=False)) and array.size:
+    if any(known.of_matrices) and array.size:
         array = projected(known.space, array)
         if known.definite:
             values, vectors = np.linalg.eigh(array)
@@ -38,7 +38,18 @@ def conform(known: Assumptions, array: Numbers) -> Numbers:
         elif known.orthogonal:  # triangular ones are diagonal; skew ones of an odd number of rows do not exist
             left, _, right = np.linalg.svd(projected("diagonal", array) if known.lower or known.upper else array)
             array = left @ right
+        if known.correlation:
+            scale = np.sqrt(np.diagonal(array, axis1=-2, axis2=-1))
+            array = np.where(np.eye(array.shape[-1], dtype=bool), 1.0, array / scale[..., None] / scale[..., None, :])
         array = projected(known.space, array)  # exactly
+    if known.between:
+        low, high = known.between
+        ends = (max(low, min(high, 0.0) - 4.0), min(high, max(low, 0.0) + 4.0))
+        array = ends[0] + (ends[1] - ends[0]) * (0.5 + np.arctan(array) / np.pi)
+    if known.simplex:
+        array = np.abs(array) / np.abs(array).sum(-1, keepdims=True)
+    if known.ordered:
+        array = np.sort(array, -1)
     return np.maximum(np.abs(array), np.finfo(float).tiny) if known.positive else array
 
 

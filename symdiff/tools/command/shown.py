@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from html import unescape
 from typing import Any
 
 from ...errors import UnsupportedError
@@ -23,23 +21,10 @@ def printed(result: Array, form: str | None) -> str:
     if form == "sympy":
         return str(result.sympy)
     if form == "mathml":
-        return _mathml(result)
+        from ...printing.mathml import mathml
+
+        return mathml(result.latex())
     return str(result) if form == "text" else readable(result)
-
-
-def _mathml(result: Array) -> str:
-    """Return presentation MathML, by SymPy's printer."""
-    from sympy import mathml
-
-    expression = result.sympy
-    try:
-        inner = mathml(expression, printer="presentation")
-    except Exception as error:
-        kind = type(expression).__name__
-        raise UnsupportedError(f"SymPy has no MathML for {kind} ({error}); take --format latex") from None
-    # names that HTML has for characters, and XML has not; the five that both have stay
-    plain = re.sub(r"&(?!amp;|lt;|gt;|quot;|apos;)\w+;", lambda found: unescape(found[0]), inner)
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{plain}</math>'
 
 
 def told(read: Formula, kind: str, results: Mapping[str, Array]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def graph(roots: Sequence[Node]) -> str | None:
     for node in order:
         x, y = place[node]
         kind = "result" if node in last else "shared" if uses.get(node, 0) > 1 else "node"
-        whole = " ".join(unicode(node).split())
+        whole = unicode(node).splitlines()[-1]  # without the definitions of names, which have boxes of their own
         product = "product" if len(node.args) > 1 else "sum"
         shown = whole if len(whole) <= _SHOWN else f"{product if node.is_contraction else node.op} …"
         parts.append(

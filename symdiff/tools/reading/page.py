@@ -16,6 +16,8 @@ from ...frontend.array import Array
 from ...graph import Node
 from ...ground.files import check_writable, replace_file
 from ...ground.version import VERSION
+from ...lowering.program import Program
+from ...printing.mathml import mathml
 from ...runtime.about.formulas import shown
 from ...runtime.kept.lookup import Problem
 from ...runtime.kernel import Kernel
@@ -43,6 +45,8 @@ code, pre, .formula, .steps td:nth-child(2) { font-family: ui-monospace, monospa
 .wide { overflow-x: auto; max-width: 100%; }
 .formula, pre { background: var(--pale); padding: .6rem .8rem; border-radius: 6px; white-space: pre-wrap;
   margin: .4rem 0; }
+.formula { overflow-x: auto; } .formula math { font-size: 1.15rem; } .steps td:nth-child(2) { overflow-x: auto; }
+mtd[columnalign="left"] { text-align: -webkit-left; } mtd[columnalign="right"] { text-align: -webkit-right; }
 table { border-collapse: collapse; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
 .wide td, .wide th { overflow-wrap: break-word; }
@@ -128,7 +132,7 @@ def _sections(kernel: Kernel, problem: Problem, timed: bool) -> Iterator[tuple[s
 
 def _formula(array: Array) -> str:
     return (
-        f'<div class="formula">{html.escape(array.unicode())}</div>'
+        f'<div class="formula">{mathml(array.latex())}</div>'
         f"<details><summary>text and LaTeX</summary><pre>{html.escape(str(array))}</pre>"
         f"<pre>{html.escape(array.latex())}</pre></details>"
     )
@@ -148,7 +152,7 @@ def _steps(output: Array, origin: tuple[Node, Node]) -> str:
         return ""
     try:
         found = Steps(derive(formula, [variable], [output.node]))
-        return _wide(found.html("unicode"))
+        return _wide(found.html("mathml"))
     except SymdiffError as error:
         return f"<p>No steps: {html.escape(str(error))}</p>"
 
@@ -166,18 +170,25 @@ def _patterns(kernel: SparseKernel) -> str:
 
 
 def _code(kernel: Kernel) -> str:
-    if kernel._units is None:
-        return f"<p>The kernel runs as a plan.</p><pre>{html.escape(kernel.plan)}</pre>"
+    note = "<p>A value holds one number of several samples. In front of each line stands what it computes.</p>"
     try:
-        source = kernel.source("c")
+        if kernel._units is not None:
+            return note + _listing(kernel.source("c"), kernel._units.program)
+        programs = [] if kernel._plans is None else kernel._plans.programs()
     except SymdiffError as error:
         return f"<p>{html.escape(str(error))}</p>"
-    rows: Sequence[tuple[str, str]] = list(annotated(source, kernel._units.program))
+    plan = f"<p>The kernel runs as a plan.</p><pre>{html.escape(kernel.plan)}</pre>"
+    listings = (f"<h3>Program {k}</h3>{_listing(text, program)}" for k, (program, text) in enumerate(programs))
+    return plan + (note if programs else "") + "".join(listings)
+
+
+def _listing(source: str, program: Program) -> str:
+    """Return C with what each line computes."""
+    rows: Sequence[tuple[str, str]] = list(annotated(source, program))
     body = "".join(f"<tr><td>{html.escape(told)}</td><td>{html.escape(line)}</td></tr>" for line, told in rows)
-    note = "<p>A value holds one number of several samples. In front of each line stands what it computes.</p>"
     listing = _wide(f'<table class="listing">{body}</table>')
     state = " open" if len(rows) <= _OPEN else ""
-    return f"{note}<details{state}><summary>{len(rows)} lines</summary>{listing}</details>"
+    return f"<details{state}><summary>{len(rows)} lines</summary>{listing}</details>"
 
 
 def _times(kernel: Kernel) -> str:

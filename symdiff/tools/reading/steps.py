@@ -18,6 +18,7 @@ from ...ground.budget import budgeted
 from ...ground.guard import guarded
 from ...ground.limits import Budget
 from ...printing.latex import aligned
+from ...printing.mathml import mathml
 from .derivation import Derivation, Line, cut, derive
 from .differentials import STYLES, spell, write
 
@@ -127,12 +128,15 @@ class Steps(Sequence[NumberedEquation]):
 
     @guarded
     def html(self, style: str = "unicode") -> str:
-        """Return the steps as a table of HTML, in Unicode or in LaTeX between dollar signs."""
-        if not isinstance(style, str) or style not in STYLES:
-            raise ArgumentError(f"style={style!r:.40}; expected one of {', '.join(map(repr, STYLES))}")
-        known, steps = self._written(style)
+        """Return the steps as a table of HTML: in Unicode, in LaTeX between dollar signs, or in MathML."""
+        styles = (*STYLES, "mathml")
+        if not isinstance(style, str) or style not in styles:
+            raise ArgumentError(f"style={style!r:.40}; expected one of {', '.join(map(repr, styles))}")
+        known, steps = self._written("latex" if style == "mathml" else style)
 
         def shown(formula: str) -> str:
+            if style == "mathml":
+                return mathml(formula, display=False) if formula else ""
             formula = f"$\\displaystyle {formula}$" if style == "latex" and formula else formula
             return html.escape(formula).replace("\n", "<br>")
 

@@ -105,15 +105,8 @@ def _derive(asked: Question) -> dict[str, Any]:
     read.refuse_unused()
     found = told(read, kind, results)
     for row, result in zip(found["results"], results.values(), strict=True):
-        row["mathml"] = _mathml(result)
+        row["mathml"] = printed(result, "mathml")
     return found
-
-
-def _mathml(result: Array) -> str | None:
-    try:
-        return printed(result, "mathml")
-    except SymdiffError:  # SymPy has no form for it; the page shows the text
-        return None
 
 
 def _copy(asked: Question) -> dict[str, Any]:

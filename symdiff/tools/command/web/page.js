@@ -63,25 +63,18 @@ function say(text, bad = false) {
 }
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-const known = new Set(("math mrow mi mn mo ms mtext mspace msup msub msubsup mfrac msqrt mroot mtable mtr mtd mover munder " +
-  "munderover mfenced mstyle mpadded mphantom menclose").split(" "));
+const known = new Set(("math mrow mi mn mo mtext mspace msup msub msubsup mfrac msqrt mtable mtr mtd mover munder " +
+  "munderover").split(" "));
 
 function copied(node) {
   // elements of MathML that are known, with no attributes but how they are set, and text
   if (node.nodeType === Node.TEXT_NODE) return document.createTextNode(node.data);
   if (node.nodeType !== Node.ELEMENT_NODE || !known.has(node.localName)) return document.createTextNode(node.textContent ?? "");
-  const fenced = node.localName === "mfenced"; // which browsers have left out
-  const made = document.createElementNS(MATHML, fenced ? "mrow" : node.localName);
-  for (const name of ["mathvariant", "stretchy", "fence", "separator"]) {
+  const made = document.createElementNS(MATHML, node.localName);
+  for (const name of ["columnalign", "display", "displaystyle", "fence", "mathvariant", "separator", "stretchy", "width"]) {
     if (node.hasAttribute(name)) made.setAttribute(name, node.getAttribute(name));
   }
-  const children = [...node.childNodes].map(copied);
-  if (!fenced) { made.append(...children); return made; }
-  const mark = (text) => { const one = document.createElementNS(MATHML, "mo"); one.textContent = text; return one; };
-  const between = node.getAttribute("separators") ?? ",";
-  made.append(mark(node.getAttribute("open") ?? "("));
-  children.forEach((child, k) => { if (k && between.trim()) made.append(mark(between[0])); made.append(child); });
-  made.append(mark(node.getAttribute("close") ?? ")"));
+  made.append(...[...node.childNodes].map(copied));
   return made;
 }
 
@@ -93,15 +86,9 @@ function show(found) {
     const by = found.kind === "value" ? "" : ` by ${result.wrt}`;
     head.textContent = `${found.kind}${by}, shape (${result.shape.join(", ")})`;
     box.append(head);
-    if (result.mathml) {
-      const read = new DOMParser().parseFromString(result.mathml, "application/xml");
-      if (!read.querySelector("parsererror")) {
-        const math = copied(read.documentElement);
-        math.setAttribute("display", "block");
-        math.setAttribute("aria-label", result.text);
-        box.append(math);
-      }
-    }
+    const math = copied(new DOMParser().parseFromString(result.mathml, "application/xml").documentElement);
+    math.setAttribute("aria-label", result.text);
+    box.append(math);
     const code = document.createElement("code");
     code.textContent = result.text;
     box.append(code);
