@@ -283,7 +283,7 @@ GROWTH: list[tuple[str, Callable[..., Any]]] = [
     ("maximum({}, sin({}))", lambda a, b: np.maximum(a, np.sin(b))),
     ("copysign({}, {})", np.copysign),
     ("sum(outer([{}, 1], [2, {}])[::-1])", lambda a, b: np.outer(np.stack([a, 1.0]), np.stack([2.0, b]))[::-1].sum()),
-    ("polyval([1, {}], {})", lambda a, b: sd.polyval(sd.asarray([1.0, a]), b)),
+    ("polyval([1, {}], {})", lambda a, b: np.polyval(sd.asarray([1.0, a]), b)),
 ]
 NAMES = ("p", "q", "r", "s", "t")
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hock_schittkowski import PROBLEMS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
-from tests.hock_schittkowski import PROBLEMS
 
 X, A = sd.vector("x", 4), sd.scalar("a")
 V = X[0] * X[3] * (X[0] + X[1] + X[2]) + X[2]

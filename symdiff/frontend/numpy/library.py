@@ -457,11 +457,11 @@ NN = _words("""
 DAILY = _words("""
     abs acos acosh add_at all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
     arrange asin asinh atan atan2 atanh average block broadcast_to cbrt ceil clip concat concatenate conj convolve
-    copysign correlate cos cosh cov cross cummax cummin cumprod cumsum deg2rad diag diff divide dot einsum equal exp
+    copysign correlate cos cosh cov cross cummax cummin cumprod cumsum diag diff divide dot einsum equal exp
     exp2 expand_dims expm1 eye flip floor full_like greater greater_equal heaviside hstack hypot identity imag inner
     interp isfinite isinf isnan kron less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not
     logical_or matmul matrix_transpose max maximum mean median min minimum mod moveaxis multiply negative not_equal
-    ones ones_like outer pad percentile permute_dims piecewise polyval pow power prod quantile ravel real reciprocal
+    ones ones_like outer pad percentile permute_dims piecewise pow power prod quantile ravel real reciprocal
     remainder repeat reshape roll round select sign sin sinc sinh sort split sqrt square squeeze stack std subtract
     sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose trapezoid tri tril triu unstack var
     vecdot vstack where zeros zeros_like block_diag cho_solve cholesky det eigh eigvalsh expm funm inv logabsdet

@@ -108,17 +108,17 @@ def _fields_of(kind: type) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def _holds_others(kind: type) -> bool:
-    return issubclass(kind, Mapping | list | tuple) or _fields_of(kind) is not None  # type: ignore[arg-type]
+    return issubclass(kind, Mapping | list | tuple) or _fields_of(kind) is not None  # type: ignore[arg-type, unused-ignore]
 
 
 def fields_of(value: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a named tuple or a dataclass, None for any other value."""
-    return _fields_of(type(value))  # type: ignore[arg-type]
+    return _fields_of(type(value))  # type: ignore[arg-type, unused-ignore]
 
 
 def is_structure(value: Any) -> bool:
     """Tell whether a value holds others."""
-    return _holds_others(type(value))  # type: ignore[arg-type]
+    return _holds_others(type(value))  # type: ignore[arg-type, unused-ignore]
 
 
 def _never(value: Any) -> bool:
