@@ -29,7 +29,7 @@ from ..graph import (
 from ..graph.dump import term_text
 from ..graph.kinds import DECLARED, bit_of
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
-from ..graph.scalars.remainders import REMAINDERS
+from ..graph.scalars.remainders import REMAINDERS, Remainder
 from ..graph.sizes import Shape
 from ..ground.budget import spend
 from ..ground.gc_pause import paused
@@ -105,16 +105,15 @@ def _as_read(node: Node, levels: int = _LOOKED, by_expansion: bool = False) -> N
     if function is None or function.written is None:
         return node if args == node.args else rebuild(node, args)
     written = ((by_expansion and function.expansion) or function.written)(*args)
-    start = _at_zero().get(node.op)
-    if start is None or scalar_constant(node.args[0]) != 0.0:  # a derivative of the quotient
+    quotient = _remainders().get(node.op)
+    if quotient is None or scalar_constant(node.args[0]) != 0.0:  # a derivative of the quotient
         return written
-    return where(compare("equal", args[-1], 0.0), start, written)
+    return where(compare("equal", args[-1], 0.0), float(quotient.coefficients()[0]), written)
 
 
 @cache
-def _at_zero() -> dict[str, float]:
-    """Return the quotients of the table of remainders at 0."""
-    return {name: float(each.coefficients()[0]) for each in REMAINDERS for name in (each.name, each.name_by_square)}
+def _remainders() -> dict[str, Remainder]:
+    return {name: each for each in REMAINDERS for name in (each.name, each.name_by_square)}
 
 
 RULES: list[Rule] = []
