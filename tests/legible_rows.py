@@ -185,13 +185,13 @@ STATISTICS = [
     Row("sum(p**a)**(1/a)", "p", POSITIVE, "sum(p ** a) ** (1 / a - 1) * p ** (a - 1)"),
     Row(PRICE, "S", OPTION, f"ndtr({D1} / (s * sqrt(T)))"),
     Row(PRICE, "s", OPTION,
-        f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (s ** 2 * T)) / sqrt(2 * pi)"),
+        f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (T * s ** 2)) / sqrt(2 * pi)"),
     Row(PRICE, "s", OPTION,
         f"t1 = {D1[1:-1]}\n"
         "-S * exp(-0.5 * (t1 / (s * sqrt(T))) ** 2) * (T - t1 / s ** 2) * t1 / (sqrt(2 * pi) * s * sqrt(T))", 2),
     Row(PRICE, "T", OPTION,
         "K * r * ndtr((log(S / K) + T * (r - 0.5 * s ** 2)) / (s * sqrt(T))) * exp(-r * T) + "
-        f"0.5 * s * S * exp(-0.5 * {D1} ** 2 / (s * sqrt(T)) ** 2) / (sqrt(2 * pi) * sqrt(T))"),
+        f"0.5 * s * S * exp(-0.5 * {D1} ** 2 / (T * s ** 2)) / (sqrt(2 * pi) * sqrt(T))"),
     Row("sum(p*log(2*p/(p + q))) + sum(q*log(2*q/(p + q)))", "p", SHARE, "log(2 * p / (p + q))"),
     Row("a*log(a/(a + 2*b)) + 2*b*log(b/(a + 2*b))", "a", SHARE, "log(a / (a + 2 * b))"),
     Row(MATERN_3.format(r="norm(x - y)"), "x", KERNEL,

@@ -16,6 +16,7 @@ from ..graph import REAL, Node, concatenate, constant, elementwise, inputs_of, n
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
+from ..simplify.cancelling.lowest_terms import wholes_in_lowest_terms
 from ..simplify.cancelling.monomials import PowerProduct, monomial, times, written
 from ..simplify.cancelling.parts import total_of
 from ..simplify.rewriter import finish, make, shorten
@@ -26,6 +27,8 @@ from .text import TextStyle
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
+#: What another form of the same derivative is shorter by, at least: below, they differ in the order of factors.
+_MUCH = 0.95
 #: Operations that have a slope wherever they have a value.
 _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract", "add", "subtract", "multiply",
           "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
@@ -49,12 +52,13 @@ def present(root: Node, *, derived: bool) -> Node:
     if not derived:
         return _made_whole(root, derived=False)
     finished = finish([root])[0]
-    short = shorten(finished)
-    shown = _shortest(_made_whole(short, derived=True))
-    if short is finished:
-        return shown
-    plain = _shortest(_made_whole(finished, derived=True))
-    return shown if _text_length(shown) <= _text_length(plain) else plain
+    forms = dict.fromkeys((shorten(finished), finished, shorten(wholes_in_lowest_terms(finished))))
+    written = [_shortest(_made_whole(form, derived=True)) for form in forms]
+    shown = written[0]
+    for other in written[1:]:
+        if _text_length(other) < _MUCH * _text_length(shown):
+            shown = other
+    return shown
 
 
 def _made_whole(root: Node, *, derived: bool) -> Node:

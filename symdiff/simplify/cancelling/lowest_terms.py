@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...graph import Node, constant, elementwise
+from ...graph import Node, constant, elementwise, postorder, rebuild
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Most operations that are looked at, variables, terms of a polynomial, and its degree.
 _STEPS, _VARIABLES, _TERMS, _DEGREE = 160, 12, 48, 24
+#: Formulas up to so many nodes are looked through for what is not in lowest terms.
+_NODES = 1_000
 #: The largest whole number in a coefficient.
 _LARGEST = 10_000
 
@@ -49,6 +51,31 @@ def _in_lowest_terms(node: Node) -> Node | None:
     found = [polynomials.written(node) for polynomials in (whole, opened) if polynomials is not None]
     best = min(found, key=_size)
     return spread(best, node.shape) if _size(best) < _size(node) else None
+
+
+def wholes_in_lowest_terms(root: Node) -> Node:
+    """Divide what is above and below in the largest parts of a formula that this makes shorter.
+
+    Rules go from parts to wholes, and may turn a part into functions that no longer cancel.
+    """
+    if len(postorder([root], most=_NODES)) > _NODES:
+        return root
+    new: dict[Node, Node] = {}
+    todo = [root]
+    while todo:
+        node = todo[-1]
+        if node not in new:
+            found = _in_lowest_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
+            if found is not None:
+                new[node] = found
+            else:
+                left = [arg for arg in node.args if arg not in new]
+                if left:
+                    todo += left
+                    continue
+                new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        todo.pop()
+    return new[root]
 
 
 def _inside(node: Node) -> tuple[Node, ...]:
@@ -85,12 +112,19 @@ def _fraction(node: Node) -> Fraction | None:
 
 
 def _operations(node: Node) -> list[Node] | None:
-    """Return the parts of a formula, arguments first; None without a quotient by a sum or a root, or of too many."""
+    """Return the parts of a formula, arguments first; None where nothing may cancel, or of too many.
+
+    Something may where a sum or a root is below, or the same variable above and below.
+    """
     order: dict[Node, None] = {}
+    sides: dict[Node, bool] = {}
     todo, steps, divided = [(node, False, False)], 0, False
     while todo:
         part, below, done = todo.pop()
+        inside = _inside(part)
         divided = divided or part.is_root or (below and part.op in SUMS)
+        if not inside and not part.is_constant:
+            divided = divided or sides.setdefault(part, below) != below
         if done or part in order:
             order.setdefault(part)
             continue
@@ -99,8 +133,8 @@ def _operations(node: Node) -> list[Node] | None:
             return None
         todo.append((part, below, True))
         inverse = part.is_power and (scalar_constant(part.args[1]) or 0.0) < 0.0
-        for place, arg in [*enumerate(_inside(part) or (part.args if part.is_root else ()))][::-1]:
-            todo.append((arg, below or inverse or (part.is_division and place == 1), False))
+        for place, arg in [*enumerate(inside or (part.args if part.is_root else ()))][::-1]:
+            todo.append((arg, below != (inverse or (part.is_division and place == 1)), False))
     return list(order) if divided else None
 
 

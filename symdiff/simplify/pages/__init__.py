@@ -7,7 +7,8 @@ Gives
 Invariants
     * An equation holds wherever its left side has a value; where it says that a letter is of a kind, for such letters.
     * Equations of the kind *stability* and *form* hold of values, and are used before differentiation too. Those of the
-      kind *derived* may have a value where the left side has none, and are used in derivatives alone.
+      kind *derived* may have a value where the left side has none, and are used in derivatives alone; those of the kind
+      *shown* may shrink the range besides, and are used where a derivative is shown.
 Files
     steps_and_logarithms   logarithms and exponentials of each other, steps and their complements
     decided                choices and what they are decided by

@@ -13,6 +13,9 @@ PAGE = (
     Identity("power_log(1, s, p) -> s**p * log(s)", "derived", s="positive"),
     Identity("sqrt(s)**q -> s**(q / 2)", "stability", s="positive", q="number"),
     Identity("sqrt(x)**2 -> x", "derived"),
+    Identity("(a * sqrt(x))**2 -> x * a**2", "shown"),
+    Identity("(a / sqrt(x))**2 -> a**2 / x", "shown"),
+    Identity("(a / (b * sqrt(x)))**2 -> a**2 / (x * b**2)", "shown"),
     Identity("(x**p)**2 -> x**(2 * p)", "derived"),
     Identity("hypot(x, y)**2 -> x**2 + y**2", "stability"),
 )
