@@ -10,7 +10,8 @@ from ..graph.kinds import TAKEN, WRAPPER
 from ..graph.primitives import OF_MATRICES
 from ..ground.tracing import record as trace
 from ..simplify import finish, inline, join_cosines, simplify, stabilize
-from ..simplify.narrowing import count_from_whole, narrow
+from ..simplify.counting import count_from_whole
+from ..simplify.narrowing import narrow
 from .demand import mask_matrices
 from .recursive.joined import join_recurrences
 from .recursive.lifted import lift_products

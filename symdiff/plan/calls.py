@@ -11,8 +11,8 @@ from ..graph import Node, placeholder, postorder, rebuild, survey, within
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import LEAST, Size, named, sizes_from
 from ..graph.traversal import resize
-from .loops.access import BATCH, INNER, OrderError, inner_axes, is_iterated, is_long
-from .plan import Plan
+from .loops.access import BATCH, INNER, OrderError, inner_axes, inner_limit, is_iterated, is_long
+from .plan import Plan, programs_of
 
 __all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_together"]
 
@@ -22,6 +22,8 @@ SAMPLES: Size = named("(samples)")
 #: Elements of an array along short axes that one element of a loop may have to itself, and axes that it has where there
 #: are more.
 MOST_ELEMENTS, FEWER = 4096, (8, 2)
+#: Operations of the programs of a plan from which on another one may take less, and is built sooner.
+LONG = 1000
 #: What letters are taken to be at least, one after the other, until it is known how places in arrays follow each other.
 LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
 
@@ -78,7 +80,13 @@ def plan_call(
     from .planner import check_length  # not needed by a plan that is known
 
     check_length(outputs)
-    return _with_letters(inputs, outputs, batched, limit, total=total)
+    plan = _with_letters(inputs, outputs, batched, limit, total=total)
+    if inner_limit() <= FEWER[0] or sum(len(own[0].ops) for own in programs_of(plan)) < LONG:
+        return plan
+    with inner_axes(FEWER[0]), suppress(UnsupportedError):  # loops along axes that an element has to itself
+        other = _with_letters(inputs, outputs, batched, limit, total=total)
+        return min(plan, other, key=lambda one: sum(one.estimate))
+    return plan
 
 
 def plan_together(

@@ -43,8 +43,8 @@ TURN, OTHER_TURN = 30.0, 80.0
 IN_VECTORS = 0.57
 #: One function in a program; one cheap operation where all values stay in registers, and where values are spilled.
 OPERATION, FITTING, SPILLING = 1.2, 0.035, 0.065
-#: The same for one sample, a division or root among the functions.
-ALONE, ALONE_FUNCTION = 0.45, 5.0
+#: The same for one sample, a division or root among the functions; one number that is loaded or stored.
+ALONE, ALONE_FUNCTION, ALONE_MOVED = 0.45, 5.0, 0.5
 #: From so many cheap operations on, a program spills values.
 REGISTERS = 400
 #: Numbers of a vector: a vector of fewer elements takes as long.
@@ -84,7 +84,8 @@ def program_cost(program: Program, inputs: Sequence[Port] | None = None) -> floa
 def alone_cost(program: Program) -> float:
     """Return the nanoseconds of a program for one sample: all lanes of its vectors hold that."""
     cheap, others = _operations(program)
-    return ALONE * cheap + ALONE_FUNCTION * others
+    stored = sum(value not in program.consts for own in program.stores for value in own)
+    return ALONE * cheap + ALONE_FUNCTION * others + ALONE_MOVED * (program.tally.get("load", 0) + stored)
 
 
 def _operations(program: Program) -> tuple[int, int]:
@@ -121,7 +122,8 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
                 cheap, others = _operations(piece.program)
                 runs = _runs(step, piece, known)
                 full = runs * -(-elements // (runs * LANES)) * LANES
-                work += full * (FITTING * cheap + OPERATION * others) + elements * _moved(piece.program, varying)
+                work += full * (FITTING * cheap + OPERATION * others) + elements * _moved(piece.program, ())
+                work += 8 * BYTE * sum(_read_once(port, piece, known) for port in piece.ports)
     elif isinstance(step, Product):
         count = math.prod(_number(size, known) for size in step.sizes)
         # what samples share stays in the caches
@@ -187,6 +189,13 @@ def _goes_by_rows(step: LoopStep, piece: LoopPiece) -> bool:
     loops = [{index.loop for index in port.access if index.loop is not None} for port in piece.ports]
     lacks = any(0 < len(own) < len(step.loops) for own in loops)
     return lacks or (not step.total and (len(step.pieces) > 1 or any(map(_begins_within, piece.ports))))
+
+
+def _read_once(port: LoopInput, piece: LoopPiece, sizes: Mapping[str, int]) -> int:
+    """Return how many numbers a port reads, where those that a loop reads again lie in the nearest cache."""
+    own: int = math.prod([_number(index.length, sizes) for index in port.access if index.length is not None])
+    loops = {index.loop for index in port.access if index.loop is not None}
+    return own * math.prod([_between(*piece.ranges[loop], sizes) for loop in loops])
 
 
 def _begins_within(port: LoopInput) -> bool:

@@ -178,12 +178,12 @@ class _Narrowed:
     def _build_whole(self, node: Node) -> Node:
         if node.op in SELECTIONS and is_open(node.args[0]):
             x = node.args[0]
-            (own, *_), _make = _INWARD[node.op](node, _all(node))
+            own = _INWARD[node.op](node, _all(node))[0][0]
             assert own is not None
             computed = self._read.get(x, {}).get(own)
             if computed is not None and computed[0] is None and self._made[x, None] is x:
                 return node
-            return self._value(x, own)
+            return self._build(node, _all(node))
         return rebuild(node, tuple([self._made[arg, None] for arg in node.args])) if node.args else node
 
     def _build(self, node: Node, part: Part) -> Node:
@@ -232,19 +232,18 @@ def taken(x: Node, part: Part) -> Node:
     if part == _all(x):
         return x
     result = settle(slicing(x, tuple(map(regular, part, x.shape))))
-    at = result.ndim
-    for entry in reversed(part):
-        if not isinstance(entry, tuple):
-            at -= 1
-            if isinstance(entry, ListedPlaces):
-                result = gather(result, at, entry.indices)
-            else:
-                if entry.width is not None:
-                    blocks = (entry.count, entry.width)
-                    result = reshape(result, (*result.shape[:at], *blocks, *result.shape[at + 1 :]))
-                result = take(result, entry.at, at)
-        elif entry[2] is not None:
-            at -= 1
+    # positions that a call brings first, and lists of what is left
+    for axis in reversed([axis for axis, entry in enumerate(part) if isinstance(entry, CalledPlaces)]):
+        entry = part[axis]
+        assert isinstance(entry, CalledPlaces)
+        at = sum(not isinstance(one, tuple) or one[2] is not None for one in part[:axis])
+        if entry.width is not None:
+            blocks = (entry.count, entry.width)
+            result = reshape(result, (*result.shape[:at], *blocks, *result.shape[at + 1 :]))
+        result = take(result, entry.at, at)
+    for axis, entry in reversed(list(enumerate(part))):
+        if isinstance(entry, ListedPlaces):
+            result = gather(result, _place(part, axis), entry.indices)
     return result
 
 

@@ -15,23 +15,15 @@ from ..graph import (
     Node,
     canonical,
     concatenate,
-    constant,
-    elementwise,
-    extent,
     inputs_of,
-    pad,
     parts_of,
     placeholder,
     postorder,
-    put,
-    rebuild,
     recurrence,
     reshape,
     result_of,
-    slicing,
     step_number,
     substitute,
-    take,
     whole,
     within,
 )
@@ -53,7 +45,7 @@ from .inward import (
     within_part,
 )
 
-__all__ = ["count_from_whole", "narrow"]
+__all__ = ["narrow", "takes_few"]
 
 #: Most rounds in which a step may turn out to need more of what it carries.
 _ROUNDS = 8
@@ -79,14 +71,15 @@ def narrow(roots: Sequence[Node]) -> list[Node]:
     if not any(root.below & TAKEN for root in roots):
         return list(roots)
     order = postorder(roots)
-    if any(node.op in SELECTIONS and is_open(node.args[0]) and _takes_few(node) for node in order):
+    if any(node.op in SELECTIONS and is_open(node.args[0]) and takes_few(node) for node in order):
         roots = narrowed(roots)
     if any(root.below & REPEATED for root in roots):
         roots = _shorten_loops(roots)
     return list(roots)
 
 
-def _takes_few(node: Node) -> bool:
+def takes_few(node: Node) -> bool:
+    """Tell whether a part is at most half of its array."""
     return 2 * count(node.shape) <= count(node.args[0].shape)
 
 
@@ -195,60 +188,3 @@ def _step_in_part(body: Body, needed: list[Part | None]) -> tuple[Body, dict[Nod
         return None  # positions are taken outside of loops alone
     groups = [tuple([new[x] for x in group if x in new]) for group in body[:3]]
     return canonical(Body(groups[0], groups[1], groups[2], tuple(made))), parts, needed
-
-
-# ---------------------------------------------------------------------------- positions
-
-
-def count_from_whole(roots: Sequence[Node]) -> list[Node]:
-    """Count positions that a call brings along whole arrays in place of parts, which would be copied to be read.
-
-    Afterwards positions are computed with, so no rule may come behind it.
-    """
-    if not any(root.below & TAKEN for root in roots):
-        return list(roots)
-    new: dict[Node, Node] = {}
-    for node in postorder(roots):
-        again = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-        if again.op == "take" and again.args[0].is_slice:
-            again = _taken_of_whole(again)
-        elif again.is_pad and again.args[0].op == "put":
-            again = _put_into_whole(again)
-        new[node] = again
-    return [new[root] for root in roots]
-
-
-def _taken_of_whole(node: Node) -> Node:
-    part, at = node.args
-    axis, shared = node.payload.axis + part.ndim, node.payload.shared
-    items = part.payload.items
-    spots = [spot for spot, item in enumerate(items) if item[2] is not None]
-    spot, (x,) = spots[axis], part.args
-    if (
-        items[spot] == whole(x.shape[spot])
-        or not is_open(part)
-        or spots[axis - shared : axis] != list(range(spot - shared, spot))
-    ):
-        return node
-    rest = slicing(x, (*items[:spot], whole(x.shape[spot]), *items[spot + 1 :]))
-    return take(rest, _counted(at, items[spot]), axis, shared)
-
-
-def _put_into_whole(node: Node) -> Node:
-    (inner,) = node.args
-    axis, items = inner.payload.axis + inner.ndim, node.payload.items
-    spots = [spot for spot, item in enumerate(items) if item[2] is not None]
-    size = node.shape[spots[axis]]
-    if items[spots[axis]] == whole(size):
-        return node
-    x, at = inner.args
-    rest = put(x, _counted(at, items[spots[axis]]), axis, size, inner.payload.shared)
-    return pad(rest, (*items[: spots[axis]], whole(size), *items[spots[axis] + 1 :]), node.shape)
-
-
-def _counted(at: Node, item: Item) -> Node:
-    """Return positions of a regular part as those of the whole axis."""
-    start, step, _ = item
-    paced = elementwise("multiply", (at, constant(float(step))), INT) if step != 1 else at
-    first = constant(float(start)) if isinstance(start, int) else extent(start)
-    return elementwise("add", (paced, first), INT)

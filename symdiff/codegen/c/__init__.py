@@ -1,7 +1,7 @@
 """C over vectors: a value is one vector register of samples.
 
 Takes
-    a :class:`~symdiff.lowering.program.Program` and a :class:`~symdiff.codegen.c.emit.Target` (lanes, functions)
+    a :class:`~symdiff.lowering.program.Program` and a :class:`~symdiff.codegen.c.target.Target` (lanes, functions)
 Gives
     :class:`~symdiff.codegen.c.emit.CSource`: text without headers, and which vector functions it calls
 Invariants
@@ -9,6 +9,7 @@ Invariants
     * Order and rounding of operations are the program's, in every layout and with any number of lanes.
     * Text that the interpreter shares is read from the headers of ``_kernels``.
 Files
+    target       the machine that code is written for
     layout       the layout of a unit's arrays
     texts        text of the headers that generated code shares with the package
     preamble     vectors, and how they are filled from rows
