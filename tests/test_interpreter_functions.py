@@ -30,6 +30,7 @@ PARTS = {"vector.h", "exponential.h", "sines.h", "transpose.h", "vectors.h", "ma
 PARTS |= {"lanes.h", "gammas.h", "normals.h"}
 
 
+PARTS |= {"convert.h"}
 PARTS |= {"kind.h", "moves.h", "eliminate.h", "cholesky.h", "symmetric_eigen.h", "batch.h"}
 PARTS |= {"begin_avx2.h", "begin_avx512.h", "end_set.h"}
 

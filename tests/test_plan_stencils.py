@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
+from symdiff.graph import pad, postorder
 from symdiff.plan.calls import plan_call
+from symdiff.plan.passes.stencils import PADDED, with_borders_apart
 from symdiff.plan.steps import Call
 
 Grid = Callable[[Any], Any]
@@ -80,3 +82,68 @@ def test_which_arrays_are_steps_depends_on_what_they_take() -> None:
     assert len(summed) == 1
     assert len(between) > 3
     assert not any(isinstance(step, Call) for step in [*summed, *between])
+
+
+def correlation(image: Any, weights: Any, rows: int, columns: int) -> Any:
+    height, width = (size - part + 1 for size, part in zip(image.shape, (rows, columns), strict=True))
+    moved = [(weights[i, j], image[i : i + height, j : j + width]) for i in range(rows) for j in range(columns)]
+    return sum(weight * part for weight, part in moved)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    shape=st.tuples(st.integers(6, 40), st.integers(6, 40)),
+    kernel=st.sampled_from([(3, 3), (5, 2), (1, 9), (5, 5), (9, 1)]),
+    square=st.booleans(),
+    single=st.booleans(),
+)
+def test_gradients_of_correlations(shape: tuple[int, int], kernel: tuple[int, int], square: bool, single: bool) -> None:
+    if any(size < part for size, part in zip(shape, kernel, strict=True)):
+        return
+    x, w = sd.matrix("x", *shape), sd.matrix("w", *kernel)
+    made = correlation(x, w, *kernel)
+    g = sd.gradient(np.sum(made**2 if square else made), x)
+    dtype = np.float32 if single else np.float64
+    rng = np.random.default_rng(shape[0])
+    a, b = rng.normal(size=(2, *shape)).astype(dtype), rng.normal(size=kernel).astype(dtype)
+    kernels = [sd.compile(g, [x, w], backend=backend, batch=["x"]) for backend in ("interpreter", "numpy")]
+    found, wanted = (k(a, b) for k in kernels)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=(1e-5 if single else 1e-14) * (1 + np.abs(wanted).max()))
+    # by hand: the transpose of a correlation is a convolution
+    own = np.zeros((2, *shape))
+    value = np.stack([correlation(one.astype(float), b.astype(float), *kernel) for one in a])
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            part = own[:, i : i + value.shape[1], j : j + value.shape[2]]
+            part += b[i, j] * (2.0 * value if square else 1.0)
+    np.testing.assert_allclose(found, own, rtol=0, atol=(1e-5 if single else 1e-13) * (1 + np.abs(own).max()))
+
+
+def test_what_is_infinite_stays_where_it_is() -> None:
+    x, w = sd.matrix("x", 20, 20), sd.matrix("w", 5, 5)
+    k = sd.compile(sd.gradient(np.sum(correlation(x, w, 5, 5)), x), [x, w], backend="interpreter")
+    weights = np.ones((5, 5))
+    weights[4, 4] = np.inf
+    found = k(np.ones((20, 20)), weights)
+    assert np.isfinite(found[:4]).all()
+    assert np.isinf(found[4:, 4:]).all()
+
+
+@pytest.mark.parametrize(("count", "apart"), [(PADDED - 1, False), (PADDED, True)])
+def test_few_padded_arrays_stay(count: int, apart: bool) -> None:
+    x = sd.vector("x", 60).node
+    terms = [pad(sd.exp(sd.vector("x", 60) * k).node, ((k, 1, 60),), (80,)) for k in range(1, count + 1)]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    (made,) = with_borders_apart([total])
+    assert x in postorder([made])
+    assert (made.op == "concatenate") == apart
+
+
+def test_a_stencil_without_an_inside_stays() -> None:
+    terms = [pad((sd.vector("x", 4) * k).node, ((4 * k, 1, 4),), (40,)) for k in range(10)]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    assert with_borders_apart([total]) == [total]

@@ -175,15 +175,16 @@ cdef class CallPath:
         if self.names is not None and (unit.unit.inputs != self.inputs or unit.unit.outputs != self.outputs
                                        or unit.unit.reduce != self.reduce):
             raise ValueError("a unit of another kernel")
-        if unit.unit.single:
+        if unit.unit.single or unit.wide:
             if unit.unit.columns:
                 self.single_columns = unit
             else:
                 self.single_rows = unit
-        elif unit.unit.columns:
-            self.columns = unit
-        else:
-            self.rows = unit
+        if not unit.unit.single:
+            if unit.unit.columns:
+                self.columns = unit
+            else:
+                self.rows = unit
 
     def __call__(self, *args, out=None, inputs=None, **named):
         # For callers that have a tuple at hand; the others come to serve() below.

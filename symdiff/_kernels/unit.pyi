@@ -33,6 +33,7 @@ class NativeCall:
         cost: int = 100,
         samples: int = 0,
         turns: bool = False,
+        wide: bool = False,
     ) -> None: ...
     @property
     def columns(self) -> bool: ...

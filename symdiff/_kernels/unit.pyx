@@ -157,13 +157,15 @@ cdef class NativeCall:
         About the operations of one sample.
     samples : int, optional
         Samples that the function takes at once, a power of two; the lanes if it is not given.
+    wide : bool, optional
+        Whether it serves calls in float32, too, since there is to be no unit that computes in it.
     """
 
     def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
                   *, bint columns=False, bint single=False, bint packed=False, constant=(), long cost=100,
-                  long samples=0, bint turns=False):
+                  long samples=0, bint turns=False, bint wide=False):
         cdef bint some = False
-        self.library = library
+        self.library, self.wide = library, wide
         self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))
         self.sizes = <long *>calloc(len(inputs) + len(outputs) + 1, sizeof(long))
         self.constant = <char *>calloc(len(inputs) + 1, 1)

@@ -49,7 +49,7 @@ from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
 from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
 from .passes.negatives import subtract_opposites
 from .passes.products import is_product, split_products
-from .passes.stencils import moved_arrays
+from .passes.stencils import moved_arrays, with_borders_apart
 from .passes.summands import are_shared, sum_arrays
 from .plan import Plan, check_phases, find_checks
 from .steps import (
@@ -103,7 +103,8 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
-    roots, symmetric = split_products(subtract_opposites([to_real(node) for node in _expand(outputs)]))
+    roots = with_borders_apart([to_real(node) for node in _expand(outputs)])
+    roots, symmetric = split_products(subtract_opposites(roots))
     # passes rebuild products, and with them those that are symmetric
     made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
     roots, symmetric = made[: len(roots)], set(made[len(roots) :])

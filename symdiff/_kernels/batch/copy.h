@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "../system/sets/which.h"
 #include "unit.h"
 
 /* A way through the samples of a port that has a stride of its own along each axis. */
@@ -199,39 +200,31 @@ SD_EACH(sd_move_fd, float, double)
 SD_EACH(sd_move_ff, float, float)
 #undef SD_EACH
 
-/* Copies of n neighbours with a change of type, several at a time where the compiler has vectors. */
-#if defined __clang__ || (defined __GNUC__ && __GNUC__ >= 9)
-typedef float sd_two_floats __attribute__((vector_size(8), aligned(1), may_alias));
-typedef double sd_two_doubles __attribute__((vector_size(16), aligned(1), may_alias));
-#define SD_TWO(FROM, TO, k) ((TO *)to)[k] = __builtin_convertvector(((const FROM *)from)[k], TO);
-#define SD_EIGHT(FROM, TO)                                            \
-  for (; n >= 8; n -= 8, from += 4 * sizeof(FROM), to += 4 * sizeof(TO)) { \
-    SD_TWO(FROM, TO, 0) SD_TWO(FROM, TO, 1) SD_TWO(FROM, TO, 2) SD_TWO(FROM, TO, 3) }
-#else
-#define SD_EIGHT(FROM, TO)
+/* Copies of n neighbours with a change of type. */
+#if defined __x86_64__
+#include "../system/sets/begin_avx512.h"
+#define SD_CONVERTED 8
+#include "convert.h"
+#undef SD_CONVERTED
+#include "../system/sets/end_set.h"
+#include "../system/sets/begin_avx2.h"
+#define SD_CONVERTED 4
+#include "convert.h"
+#undef SD_CONVERTED
+#include "../system/sets/end_set.h"
 #endif
-static void sd_widen(const char *from, char *to, long n) {
-  SD_EIGHT(sd_two_floats, sd_two_doubles)
-  for (; n > 0; n--, from += sizeof(float), to += sizeof(double)) {
-    float x;
-    double y;
-    memcpy(&x, from, sizeof x);
-    y = x;
-    memcpy(to, &y, sizeof y);
-  }
+#define SD_CONVERTED 2
+#include "convert.h"
+#undef SD_CONVERTED
+typedef void sd_converter(const char *from, char *to, long n);
+
+static sd_converter *sd_converter_of(int widens) {
+#if defined __x86_64__
+  if (sd_best_set() == SD_SET_AVX512) return widens ? sd_widen_8 : sd_narrow_8;
+  if (sd_best_set() == SD_SET_AVX2) return widens ? sd_widen_4 : sd_narrow_4;
+#endif
+  return widens ? sd_widen_2 : sd_narrow_2;
 }
-static void sd_narrow(const char *from, char *to, long n) {
-  SD_EIGHT(sd_two_doubles, sd_two_floats)
-  for (; n > 0; n--, from += sizeof(double), to += sizeof(float)) {
-    double x;
-    float y;
-    memcpy(&x, from, sizeof x);
-    y = (float)x;
-    memcpy(to, &y, sizeof y);
-  }
-}
-#undef SD_TWO
-#undef SD_EIGHT
 
 /* Move n samples from `first` on between a port of the other type and a buffer in the unit's layout, as sd_move does,
    where they lie as in the buffer; tell whether they do. */
@@ -239,15 +232,13 @@ static int sd_convert(const sd_unit *u, const sd_port *p, long first, long n, ch
   long item = u->single ? 4 : 8, outer = p->single ? 4 : 8, columns = u->columns && p->size > 1;
   long runs = columns ? p->size : n, length = columns ? n : p->size, apart = columns ? p->step : p->stride;
   char *at = p->data + first * p->stride;
+  sd_converter *convert = sd_converter_of(out ? u->single : p->single);
   if (p->single == u->single || p->scattered || p->offsets) return 0;
   if (columns ? p->stride != outer : p->size > 1 && p->step != outer) return 0;
   if (!columns && apart == outer * length) runs = 1, length *= n;
   for (long k = 0; k < runs; k++) {
     char *inner = buffer + k * item * (columns ? tile : length), *place = at + k * apart;
-    if (out ? u->single : p->single)
-      sd_widen(out ? inner : place, out ? place : inner, length);
-    else
-      sd_narrow(out ? inner : place, out ? place : inner, length);
+    convert(out ? inner : place, out ? place : inner, length);
   }
   return 1;
 }

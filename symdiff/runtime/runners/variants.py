@@ -180,6 +180,7 @@ class ProgramRunner(ABC):
             cost=cost(self.program),
             samples=samples,
             turns=turns,
+            wide=self.program.wide,
         )
 
     def put(self, variant: Variant, unit: NativeCall) -> None:
