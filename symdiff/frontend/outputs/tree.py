@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -63,10 +63,19 @@ class Record:
         return self.kind, self.fields, self.parts
 
 
-class ComplexParts:
-    """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
+class Parts:
+    """What stands for several arrays, which it has as attributes.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        Their names.
+    template : type of Record
+    """
 
     __slots__ = ()
+    fields: ClassVar[tuple[str, ...]]
+    template: ClassVar[type[Record]]
 
 
 class ComplexTemplate(Record):
@@ -96,10 +105,18 @@ class ComplexTemplate(Record):
         return [numbers, np.broadcast_to(numbers.dtype.type(0), numbers.shape)]
 
 
+class ComplexParts(Parts):
+    """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
+
+    __slots__ = ()
+    fields = ("real", "imag")
+    template = ComplexTemplate
+
+
 def fields_of(value: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a named tuple or a dataclass, None for any other value."""
-    if isinstance(value, ComplexParts):
-        return ("real", "imag")
+    if isinstance(value, Parts):
+        return value.fields
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value._fields)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -124,7 +141,7 @@ def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
         return {str(name): template_of(part, is_leaf) for name, part in value.items()}
     fields = fields_of(value)
     if fields is not None:
-        kind = ComplexTemplate if isinstance(value, ComplexParts) else Record
+        kind = value.template if isinstance(value, Parts) else Record
         return kind(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
     if isinstance(value, list | tuple):
         parts = [template_of(part, is_leaf) for part in value]
