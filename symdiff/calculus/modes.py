@@ -403,6 +403,9 @@ def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk:
 def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, walk: Walk) -> Node:
     """Return an image of a custom rule at the node's arguments, for the seeds ``given`` by number."""
     rule: CustomRule = node.payload.rule
+    if rule.form == "vjp" and not prefix and given[0].mask is None:
+        seeds = dict(zip((*rule.parameters, *rule.seeds), (*node.args, given[0].value), strict=True))
+        return substitute([rule.images[which]], seeds | rule.stand_ins(node))[0]
     # it is written for one seed: put a placeholder in, then push all of them through, since it is linear
     stand_in = [placeholder(("seed", rule, k), seed.shape) for k, seed in enumerate(rule.seeds)]
     written = dict(zip((*rule.parameters, *rule.seeds), (*node.args, *stand_in), strict=True)) | rule.stand_ins(node)

@@ -79,7 +79,7 @@ def vector(name: str, n: int | str, **facts: Any) -> Array:
 
 
 @guarded
-def matrix(name: str, n: int | str, m: int | str | None = None, **facts: Any) -> Array:
+def matrix(name: str, n: int | str, m: int | str | None = None, *, sparse: bool = False, **facts: Any) -> Any:
     """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names.
 
     Parameters
@@ -87,6 +87,9 @@ def matrix(name: str, n: int | str, m: int | str | None = None, **facts: Any) ->
     name : str
         A Python identifier.
     n, m : int or str
+    sparse : bool
+        A call brings a ``scipy.sparse`` array. Products with it, sums, and solutions and determinants of positive
+        definite ones are formulas; derivatives are with respect to ``A.data``, its nonzeros by rows.
     **facts
         What is known of its numbers, as for :func:`symbol`: ``symmetric=True``, ``positive_definite=True``, ...
 
@@ -100,6 +103,12 @@ def matrix(name: str, n: int | str, m: int | str | None = None, **facts: Any) ->
         raise ArgumentError(
             f"the shape {n!r:.100} of matrix {name!r:.80}; expected rows and columns: sd.matrix({name!r:.80}, 3, 3)"
         )
+    if sparse:
+        from .functions.sparse_matrices import sparse_matrix  # few formulas have one
+
+        if facts:
+            raise ArgumentError(f"a sparse matrix declared {', '.join(facts)}; expected sparse=True alone")
+        return sparse_matrix(name, n, m)
     return symbol(name, (n, m), **facts)
 
 

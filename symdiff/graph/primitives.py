@@ -168,7 +168,7 @@ class Opaque(NamedTuple):
 
     ``axes`` are those of each argument of one call, and ``shape`` that of its value; axes in front of them are calls of
     their own. ``batched`` functions take them all at once. ``linear`` are the arguments in which the value is linear
-    together.
+    together. A function that ``reads`` writes to none of its arguments, which are not copied for it.
     """
 
     name: str
@@ -177,6 +177,7 @@ class Opaque(NamedTuple):
     axes: tuple[int, ...]
     batched: bool = False
     linear: tuple[int, ...] = ()
+    reads: bool = False
 
 
 class Body(NamedTuple):

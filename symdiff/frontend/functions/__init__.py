@@ -14,6 +14,7 @@ Files
     newton       Newton's method as loops that end by themselves
     recurrence   scan, iterate, while_loop and sum_over
     solutions    root, fixed_point, minimizer and laplace
+    sparse_matrices  matrices whose pattern a call brings
 Add
     a function of functions: a file here, and its name in ``symdiff/__init__.py``
 """

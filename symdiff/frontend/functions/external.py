@@ -23,7 +23,7 @@ from ..numpy.operands import as_node, provenance_of
 from ..numpy.shaping import parse_shape
 from .custom import custom, takes, title_of
 
-__all__ = ["external"]
+__all__ = ["Foreign", "external"]
 
 
 @guarded
@@ -110,7 +110,7 @@ def external(
         raise ArgumentError(f"batched={batched!r:.40}; expected True or False")
     if not is_function(shape):
         parse_shape(shape)
-    foreign = _Foreign(title_of(function, name), function, shape, batched)
+    foreign = Foreign(title_of(function, name), function, shape, batched)
     if not given:
         call: Callable[..., Array] = foreign.value
     else:
@@ -130,11 +130,20 @@ def external(
     return run
 
 
-class _Foreign:
-    """A function of numbers, and what its values are."""
+class Foreign:
+    """A function of numbers, what its values are, and the arguments in which it is linear together."""
 
-    def __init__(self, name: str, function: Callable[..., Any], shape: Any, batched: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        shape: Any,
+        batched: bool,
+        linear: Sequence[int] = (),
+        reads: bool = False,
+    ) -> None:
         self.name, self.function, self.shape, self.batched = name, function, shape, batched
+        self.linear, self.reads = linear, reads
 
     def value(self, *args: Any) -> Array:
         """Return the function of symbols."""
@@ -143,20 +152,20 @@ class _Foreign:
         nodes = [to_real(as_node(arg)) for arg in args]
         shapes = [node.shape for node in nodes]
         shape = parse_shape(self.shape(*shapes) if is_function(self.shape) else self.shape)
-        return Array(self.node(self.name, self.function, shape, nodes), provenance_of(*args))
+        return Array(self.node(self.name, self.function, shape, nodes, self.linear), provenance_of(*args))
 
     def node(
         self, name: str, function: Callable[..., Any], shape: Shape, args: Sequence[Node], linear: Sequence[int] = ()
     ) -> Node:
         """Return a node that calls a function."""
         axes = tuple(arg.ndim for arg in args)
-        return external_node(Opaque(name, function, shape, axes, self.batched, tuple(linear)), args)
+        return external_node(Opaque(name, function, shape, axes, self.batched, tuple(linear), self.reads), args)
 
 
 class _Rule:
     """A derivative of a function of numbers: a formula if it takes symbols, else a function of numbers, too."""
 
-    def __init__(self, foreign: _Foreign, form: str, rule: Callable[..., Any]) -> None:
+    def __init__(self, foreign: Foreign, form: str, rule: Callable[..., Any]) -> None:
         self.foreign, self.form, self.rule = foreign, form, rule
 
     def __call__(self, args: tuple[Array, ...], *seeds: Any) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from .tree import (
     LEAF,
     ComplexParts,
+    Parts,
     Record,
     fields_of,
     is_structure,
@@ -33,6 +34,7 @@ from .tree import (
 __all__ = [
     "LEAF",
     "ComplexParts",
+    "Parts",
     "Record",
     "fields_of",
     "is_structure",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -64,10 +64,19 @@ class Record:
         return self.kind, self.fields, self.parts
 
 
-class ComplexParts:
-    """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
+class Parts:
+    """What stands for several arrays, which it has as attributes.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        Their names.
+    template : type of Record
+    """
 
     __slots__ = ()
+    fields: ClassVar[tuple[str, ...]]
+    template: ClassVar[type[Record]]
 
 
 class ComplexTemplate(Record):
@@ -97,10 +106,18 @@ class ComplexTemplate(Record):
         return [numbers, np.broadcast_to(numbers.dtype.type(0), numbers.shape)]
 
 
+class ComplexParts(Parts):
+    """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
+
+    __slots__ = ()
+    fields = ("real", "imag")
+    template = ComplexTemplate
+
+
 @lru_cache(maxsize=256)
 def _fields_of(kind: type) -> tuple[str, ...] | None:
-    if issubclass(kind, ComplexParts):
-        return ("real", "imag")
+    if issubclass(kind, Parts):
+        return kind.fields
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return tuple(kind._fields)
     return tuple(one.name for one in dataclasses.fields(kind) if one.init) if dataclasses.is_dataclass(kind) else None
@@ -133,7 +150,7 @@ def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
         return {str(name): template_of(part, is_leaf) for name, part in value.items()}
     fields = fields_of(value)
     if fields is not None:
-        kind = ComplexTemplate if isinstance(value, ComplexParts) else Record
+        kind = value.template if isinstance(value, Parts) else Record
         return kind(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
     parts = [template_of(part, is_leaf) for part in value]
     return parts if isinstance(value, list) else tuple(parts)

@@ -67,7 +67,10 @@ def call_each(opaque: Opaque, *given: Numbers) -> Numbers:
         return _checked(opaque, call(*[np.array(one, np.float64) for one in every]), lead)
     result: Numbers | None = None
     for place in np.ndindex(*lead):
-        value = _checked(opaque, call(*[np.array(one[place], np.float64)[()] for one in every]), ())
+        args = [(np.asarray if opaque.reads else np.array)(one[place], np.float64)[()] for one in every]
+        value = _checked(opaque, call(*args), ())
+        if not lead:
+            return value
         if result is None:
             result = np.empty((*lead, *value.shape))
         result[place] = value
