@@ -14,6 +14,7 @@ from scipy import stats
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
+from symdiff.integrations.density import Density
 
 #: What may be declared, with the shape and the number of free numbers.
 DECLARED: list[tuple[dict[str, Any], tuple[int, ...], int]] = [
@@ -43,7 +44,7 @@ DECLARED: list[tuple[dict[str, Any], tuple[int, ...], int]] = [
 ]
 
 
-def density_of(facts: dict[str, Any], shape: tuple[int, ...]) -> sd.Density:
+def density_of(facts: dict[str, Any], shape: tuple[int, ...]) -> Density:
     """Return the density that is 1 everywhere: what is left is the Jacobian."""
     v = sd.symbol("v", shape, **facts)
     return sd.density(np.sum(0 * v), v)
@@ -99,7 +100,7 @@ def test_free_numbers_lead_to_what_is_declared_and_back(
     np.testing.assert_allclose(d.unconstrain(found), x, rtol=1e-6, atol=1e-6)
 
 
-def _mass(d: sd.Density, ends: float, points: int) -> float:
+def _mass(d: Density, ends: float, points: int) -> float:
     """Return the integral over all free numbers, by the trapezoidal rule, whose error is exponentially small."""
     axis = np.linspace(-ends, ends, points)
     grid = np.stack(np.meshgrid(*[axis] * len(d.names), indexing="ij"), -1)
