@@ -173,6 +173,8 @@ def test_numbers_far_out_stay_finite() -> None:
 def test_text_and_sympy_are_log_densities_too() -> None:
     import sympy
 
+    p = sd.density("beta_logpdf(p, 2, 3) + 0 * q[0]", ["p", "q"], p=sd.scalar("p", between=(0, 1)), q=2)
+    np.testing.assert_allclose(p.logp([0.0, 0.0, 0.0]), math.log(12 * 0.5 * 0.25 * 0.25))
     x = sympy.Symbol("x", positive=True)
     for d in (sd.density("3 * log(x) - x", "x", x=sd.positive()), sd.density(3 * sympy.log(x) - x, x)):
         np.testing.assert_allclose(d.logp([0.5]), 4 * 0.5 - math.exp(0.5), rtol=1e-14)
