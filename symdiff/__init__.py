@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
-    from .integrations.density import Density, density
+    from .integrations.density import density
     from .integrations.objective import Objective, objective
     from .integrations.problem import problem
     from .integrations.read_jax import from_jax
@@ -185,7 +185,6 @@ _LATER = {
     **dict.fromkeys(("derivative", "gradient", "hessian", "jacobian", "value_and_gradient"), ".frontend.derivatives"),
     **dict.fromkeys(("hvp", "jvp", "vjp"), ".frontend.derivatives"),
     "Definitions": ".frontend.sympy.forms",
-    "Density": ".integrations.density",
     "Kernel": ".runtime.kernel",
     "Objective": ".integrations.objective",
     "Report": ".tools.checking.check",
@@ -270,7 +269,6 @@ __all__ = [
     "ComplexArray",
     "DataError",
     "Definitions",
-    "Density",
     "DisconnectedInputError",
     "DtypeError",
     "InternalError",

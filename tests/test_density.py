@@ -14,6 +14,7 @@ from scipy import stats
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
+from symdiff.integrations.density import Density
 
 #: What may be declared, with the shape and the number of free numbers.
 DECLARED: list[tuple[dict[str, Any], tuple[int, ...], int]] = [
@@ -43,7 +44,7 @@ DECLARED: list[tuple[dict[str, Any], tuple[int, ...], int]] = [
 ]
 
 
-def density_of(facts: dict[str, Any], shape: tuple[int, ...]) -> sd.Density:
+def density_of(facts: dict[str, Any], shape: tuple[int, ...]) -> Density:
     """Return the density that is 1 everywhere: what is left is the Jacobian."""
     v = sd.symbol("v", shape, **facts)
     return sd.density(np.sum(0 * v), v)
@@ -99,7 +100,7 @@ def test_free_numbers_lead_to_what_is_declared_and_back(
     np.testing.assert_allclose(d.unconstrain(found), x, rtol=1e-6, atol=1e-6)
 
 
-def _mass(d: sd.Density, ends: float, points: int) -> float:
+def _mass(d: Density, ends: float, points: int) -> float:
     """Return the integral over all free numbers, by the trapezoidal rule, whose error is exponentially small."""
     axis = np.linspace(-ends, ends, points)
     grid = np.stack(np.meshgrid(*[axis] * len(d.names), indexing="ij"), -1)
@@ -172,6 +173,8 @@ def test_numbers_far_out_stay_finite() -> None:
 def test_text_and_sympy_are_log_densities_too() -> None:
     import sympy
 
+    p = sd.density("beta_logpdf(p, 2, 3) + 0 * q[0]", ["p", "q"], p=sd.scalar("p", between=(0, 1)), q=2)
+    np.testing.assert_allclose(p.logp([0.0, 0.0, 0.0]), math.log(12 * 0.5 * 0.25 * 0.25))
     x = sympy.Symbol("x", positive=True)
     for d in (sd.density("3 * log(x) - x", "x", x=sd.positive()), sd.density(3 * sympy.log(x) - x, x)):
         np.testing.assert_allclose(d.logp([0.5]), 4 * 0.5 - math.exp(0.5), rtol=1e-14)

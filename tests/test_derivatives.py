@@ -239,6 +239,8 @@ def test_errors_say_what_to_do() -> None:
         sd.gradient(x.sum(), ())
     with pytest.raises(ArgumentError, match="order=-1"):
         sd.derivative(x.sum(), x, -1)
+    with pytest.raises(ArgumentError, match="a mixed derivative is a gradient of a gradient"):
+        sd.derivative("x * y", "x", "y")
     with pytest.raises(ArgumentError, match="disconnected='ignore'"):
         sd.gradient(x.sum(), x, disconnected="ignore")
     with pytest.raises(ArgumentError, match="wrt of type float"):

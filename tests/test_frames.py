@@ -65,6 +65,13 @@ def test_columns_of_pandas_go_by_name_and_keep_their_index(seed: int) -> None:
     pd.testing.assert_series_equal(KERNEL(**nullable), pd.Series(expected, index), check_freq=False)
 
 
+def test_a_table_as_the_only_argument_is_told_of_its_columns() -> None:
+    price = sd.compile("s * exp(-r * t)", s=(), r=(), t=())
+    frame = pytest.importorskip("pandas").DataFrame({"s": [100.0], "r": [0.01], "t": [1.0]})
+    with pytest.raises(sd.ArgumentError, match=r"missing r: \(\), t: \(\); .*k\(inputs=table\) takes the columns"):
+        price(frame)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_of_pandas_are_samples(seed: int) -> None:
     pd = pytest.importorskip("pandas")

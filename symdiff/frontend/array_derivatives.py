@@ -377,7 +377,8 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
     6 * x
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
-        raise ArgumentError(f"order={order!r}; expected a whole number from 0 up")
+        mixed = "; a mixed derivative is a gradient of a gradient" if isinstance(order, str | Array) else ""
+        raise ArgumentError(f"order={order!r:.60}; expected a whole number from 0 up{mixed}")
     if order > 20:
         raise LimitError("a derivative of an order over 20, which is the limit")
     (by,), trail = _group([wrt]), _Trail(f, invertible=invertible)

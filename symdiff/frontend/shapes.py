@@ -282,7 +282,11 @@ def check_square(name: str, shape: Shape, assumptions: Assumptions) -> None:
 
 
 def split(shape: object) -> tuple[object, Assumptions]:
-    """Return a shape, and what is declared together with it."""
+    """Return a shape, and what is declared together with it: of a symbol its own."""
+    symbol = getattr(shape, "node", None)
+    if isinstance(symbol, Node) and symbol.is_input:
+        sizes = tuple(size if isinstance(size, int) else str(size) for size in symbol.shape)
+        return ((int, *sizes) if symbol.dtype is INT else sizes), symbol.assumptions
     return (shape.shape, shape.assumptions) if isinstance(shape, Declaration) else (shape, NOTHING_KNOWN)
 
 

@@ -143,7 +143,9 @@ def match(inputs: Sequence[Parameter], given: Sequence[Any], named: Mapping[str,
     missing = [p for p in inputs if p.name not in found]
     if missing:
         refuse_mappings(inputs, given)
-        raise ArgumentError(f"missing {_listed(missing)}; expected {_listed(inputs)}, by position or by name")
+        table = len(given) == 1 and hasattr(given[0], "columns")
+        wide = "; k(inputs=table) takes the columns of a table that are inputs" if table else ""
+        raise ArgumentError(f"missing {_listed(missing)}; expected {_listed(inputs)}, by position or by name{wide}")
     return [found[name] for name in names]
 
 

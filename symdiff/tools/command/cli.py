@@ -301,7 +301,7 @@ _PLOT = "symdiff-demo.png"
 @main.command()
 @click.option("--steps", type=click.IntRange(1, 1000), default=25, show_default=True, help="Newton steps at most.")
 @click.option("--ridge", type=float, default=0.01, show_default=True, help="Weight of the penalty.")
-@click.option("--out", type=click.Path(path_type=Path), default=_PLOT, help="The plot of the loss.")
+@click.option("--out", type=click.Path(path_type=Path), default=_PLOT, help="The plot of formula, loss and times.")
 @overwrite_option
 @click.option("--compare/--no-compare", default=True, help="Time it against SymPy's lambdify and NumPy by hand.")
 def demo(steps: int, ridge: float, out: Path, overwrite: bool, compare: bool) -> None:

@@ -36,7 +36,7 @@ from ...ground.version import pip_install
 from ...runtime.kernel import Kernel
 from ..read_files import read_table
 from ..terminal import can_show, readable, say
-from .comparison import Batch, compare
+from .comparison import Batch, Trial, compare
 
 __all__ = ["DemoStep", "compile_model", "iris", "newton", "run_demo", "softmax_loss"]
 
@@ -147,7 +147,7 @@ def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest:
     ridge : float
         Weight of the penalty, from 1e-6 to 1e6.
     plot : Path
-        Where the plot of the loss is saved, if matplotlib is installed.
+        Where the plot of formula, derivative, loss and times is saved, if matplotlib is installed.
     contest : bool
         Time the kernel against SymPy's lambdify and NumPy by hand.
 
@@ -174,12 +174,13 @@ def run_demo(console: Console, *, steps: int, ridge: float, plot: Path, contest:
     path = _follow(console, newton(kernel, x, y, ridge, steps), x, y)
     right = path[-1].accuracy(x, y)
     say(console, f"accuracy {right:.3f}: {round(right * len(x))} of {len(x)} flowers", "bold green")
-    _draw(console, path, plot)
+    trials: Sequence[Trial] = ()
     if contest:
         # Half way, since at the optimum the gradient is rounding errors, which cannot be compared.
         share, copies = ridge / len(x), 100
         batches = [(x, y, share), (np.tile(x, (copies, 1)), np.tile(y, (copies, 1)), share / copies)]
-        _contest(console, kernel, path[len(path) // 2].W, batches)
+        trials = _contest(console, kernel, path[len(path) // 2].W, batches)
+    _draw(console, formulas, path, trials, plot)
 
 
 def _introduce(console: Console, kernel: Kernel, formulas: dict[str, Array]) -> None:
@@ -227,11 +228,13 @@ def _follow(console: Console, walk: Iterator[DemoStep], x: Numbers, y: Numbers) 
     return path
 
 
-def _draw(console: Console, path: list[DemoStep], plot: Path) -> None:
-    """Save a plot of the loss, or draw bars where matplotlib is not installed."""
+def _draw(
+    console: Console, formulas: dict[str, Array], path: list[DemoStep], trials: Sequence[Trial], plot: Path
+) -> None:
+    """Save a plot of formula, derivative, loss and times, or draw bars where matplotlib is not installed."""
     losses = [step.loss for step in path]
     try:
-        figure = import_module("matplotlib.figure").Figure(figsize=(6, 4), layout="constrained")
+        figure = import_module("matplotlib.figure").Figure(figsize=(9, 4.5), layout="constrained")
     except ImportError:
         mark = "█" if can_show("█") else "#"
         width = max(10, min(50, console.width - 24))
@@ -239,18 +242,27 @@ def _draw(console: Console, path: list[DemoStep], plot: Path) -> None:
             say(console, f"{number:3} {mark * max(1, round(width * loss / losses[0]))} {loss:.4g}")
         say(console, f"no plot was saved: matplotlib is not installed ({pip_install('plot')})", "dim")
         return
-    axes = figure.add_subplot(xlabel="Newton step", ylabel="loss", title="Softmax regression on Fisher's iris data")
+    shown = [f"{name}   {formulas[name].unicode()}" for name in ("loss", "gradient")]
+    figure.suptitle("\n".join(["Softmax regression on Fisher's iris data", *shown]), fontsize="medium")
+    axes = figure.add_subplot(1, 2 if trials else 1, 1, xlabel="Newton step", ylabel="loss")
     axes.semilogy(range(len(losses)), losses, "o-")
     axes.grid(alpha=0.3)
+    if trials:
+        seconds = trials[-1].seconds
+        axes = figure.add_subplot(1, 2, 2, xlabel=f"µs for {trials[-1].samples} flowers")
+        axes.semilogx([1e6 * one for one in seconds.values()], list(seconds), "o")
+        axes.margins(y=0.3)
+        axes.grid(alpha=0.3)
 
     def save(stream: IO[bytes]) -> None:
         figure.savefig(stream, format=plot.suffix[1:].lower(), dpi=150)
 
     size = replace_file(plot, save)
-    say(console, f"saved {plot} ({size // 1024 + 1} kB), a plot of the loss")
+    what = "formula, gradient, loss and times" if trials else "formula, gradient and loss"
+    say(console, f"saved {plot} ({size // 1024 + 1} kB), a plot of {what}")
 
 
-def _contest(console: Console, kernel: Kernel, W: Numbers, batches: Sequence[Batch]) -> None:
+def _contest(console: Console, kernel: Kernel, W: Numbers, batches: Sequence[Batch]) -> list[Trial]:
     """Time loss, gradient and Hessian of all flowers, and of many copies of them."""
     say(console, "\nloss, gradient and Hessian half way: median times (results are checked equal first)", "bold")
     with console.status("SymPy derives and compiles"):
@@ -261,3 +273,4 @@ def _contest(console: Console, kernel: Kernel, W: Numbers, batches: Sequence[Bat
         for name, seconds in trial.seconds.items():
             ratio = "" if name == "symdiff" else f"{seconds / fastest:8.1f} × symdiff's"
             say(console, f"  {name:18}{seconds * 1e6:12.1f} µs{ratio}")
+    return trials
