@@ -428,7 +428,8 @@ def test_singular_values_of_what_has_no_eigenvalue_below_0_are_its_eigenvalues(s
     }
     for ours, closed in same.items():
         at = draw(*shape, seed=5)
-        for derive in (lambda f: f, lambda f: sd.gradient(f, X), lambda f: sd.hessian(f, X)):
+        derivatives: list[Callable[[Any], Any]] = [lambda f: f, lambda f: sd.gradient(f, X), lambda f: sd.hessian(f, X)]
+        for derive in derivatives:
             found, expected = (sd.compile(derive(f), [X], backend="interpreter")(at) for f in (ours, closed))
             assert np.allclose(found, expected, rtol=1e-11, atol=1e-11), (ours, shape)
     assert (sd.compile(s, [X])(draw(*shape, seed=6)) >= 0).all()

@@ -16,6 +16,8 @@ from .monomials import PowerProduct, like, monomial, terms_in, times, written
 
 #: Most factors of a product, and terms of a distance, that are looked at.
 _FACTORS, _TERMS = 12, 6
+#: Operations of which some are a difference of a function at two places.
+_DIFFERENCES = {*SUMS, "log", "log_quotient"}
 _ZERO = constant(0.0)
 
 
@@ -32,7 +34,9 @@ class _Difference(NamedTuple):
 def _divided_difference(node: Node) -> Node | None:
     """Write a divided difference as a function of its own, which has a value where both places are equal."""
     parts = [peel(part) for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts]
-    if not any(map(_difference, parts)) or not any(part.op in SUMS for part in parts):
+    if not any(part.op in SUMS for part in parts):
+        return None
+    if not any(_difference(part) for part in parts if part.op in _DIFFERENCES):
         return None
     factors = as_monomial(node)
     if factors is None:

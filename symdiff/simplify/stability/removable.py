@@ -200,16 +200,17 @@ def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) ->
     """Move divisors out of linear operations to a factor that vanishes with them, and factors to a divisor."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
+        others = [other for other in product.powers if other not in (base, scalar)]
         if _is_length_of_rows(scalar):
             inside: Scalar = _RowScalar(scalar)
         elif not scalar.shape and scalar.op in _DIVISORS:
-            if not any(_may_hold(other, scalar) for other in product.powers if other not in (base, scalar)):
-                continue
+            others = [other for other in others if _may_hold(other, scalar)]
             inside = Scalar(scalar)
         else:
             continue
-        for other, power in list(product.powers.items()):
-            if other not in (base, scalar) and inside.power(other) * power * n * side < 0:
+        for other in others:
+            power = product.powers.get(other, 0)
+            if power and inside.power(other) * power * n * side < 0:
                 del product.powers[other]
                 product.take(inside.without(other), power)
                 product.take(scalar, power * inside.power(other))
