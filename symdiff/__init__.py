@@ -222,6 +222,7 @@ _HOOKS = {
     "drawings": ".tools.reading.drawings",
     "fourier": ".complexes.fourier",
     "page": ".tools.reading.page",
+    "sparse matrices": ".frontend.functions.sparse_matrices",
     "stats": ".stats.calls",
     "sympy": ".frontend.sympy",
     "text": ".frontend.text.parse",

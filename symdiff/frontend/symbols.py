@@ -13,6 +13,7 @@ from ..graph import INT, input, label
 from ..graph import stop_gradient as stopped
 from ..ground.advice import advice
 from ..ground.guard import guarded
+from ..ground.stages import hook
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY, MODULES, public_name
 from .numpy.operands import as_node, provenance_of
@@ -104,11 +105,9 @@ def matrix(name: str, n: int | str, m: int | str | None = None, *, sparse: bool 
             f"the shape {n!r:.100} of matrix {name!r:.80}; expected rows and columns: sd.matrix({name!r:.80}, 3, 3)"
         )
     if sparse:
-        from .functions.sparse_matrices import sparse_matrix  # few formulas have one
-
         if facts:
             raise ArgumentError(f"a sparse matrix declared {', '.join(facts)}; expected sparse=True alone")
-        return sparse_matrix(name, n, m)
+        return hook("sparse matrices").sparse_matrix(name, n, m)
     return symbol(name, (n, m), **facts)
 
 

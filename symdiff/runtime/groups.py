@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..errors import ArgumentError
 from ..frontend.array import Array
 from ..frontend.formula import Formula
-from ..frontend.outputs import LEAF, Parts, is_structure, leaves, template_of, unpack
+from ..frontend.outputs import LEAF, Compound, is_structure, leaves, template_of, unpack
 from ..frontend.sympy import is_sympy
 from ..graph import Node
 
@@ -74,7 +74,7 @@ def _parts(group: Group, value: Any) -> list[Any]:
 def group_inputs(formula: Formula, inputs: Sequence[Any] | None, arguments: Mapping[str, Node]) -> Groups | None:
     """Return which inputs each argument of the kernel holds, or None where each is one."""
     known = formula.groups
-    is_one = isinstance(inputs, str | Array | Parts) or is_sympy(inputs)
+    is_one = isinstance(inputs, str | Array | Compound) or is_sympy(inputs)
     wanted: list[Any] = [inputs] if is_one else list(inputs or ())
     if inputs is None:
         held = {name: group for group, own in known.items() for name in map(_name_of, leaves(own))}
@@ -84,7 +84,7 @@ def group_inputs(formula: Formula, inputs: Sequence[Any] | None, arguments: Mapp
         own = known.get(one, one) if isinstance(one, str) else one
         parts = [part if isinstance(part, str) else _name_of(formula.read(part)) for part in leaves(own, is_sympy)]
         name = one if isinstance(one, str) else None if is_structure(one) and not is_sympy(one) else parts[0]
-        name = one.name if isinstance(one, Parts) else name  # type: ignore[attr-defined]
+        name = one.name if isinstance(one, Compound) else name  # type: ignore[attr-defined]
         groups.append(Group(name, template_of(own, is_sympy), tuple(parts)))
     return Groups(tuple(groups)) if any(group.template != LEAF for group in groups) else None
 

@@ -19,7 +19,7 @@ from ...graph.sizes import Dim, show
 from ...ground.guard import described, guarded, guarded_operators
 from ..array import Array, asarray
 from ..numpy.shaping import parse_shape
-from ..outputs import Parts, Record
+from ..outputs import Compound, Record
 from ..symbols import array
 from .custom import custom
 from .external import Foreign
@@ -228,7 +228,7 @@ class SparseTemplate(Record):
 
 
 @guarded_operators
-class SparseMatrix(Parts):
+class SparseMatrix(Compound):
     """A sparse matrix of symbols; made by :func:`symdiff.matrix` with ``sparse=True``.
 
     Parameters

@@ -18,7 +18,7 @@ from __future__ import annotations
 from .tree import (
     LEAF,
     ComplexParts,
-    Parts,
+    Compound,
     Record,
     fields_of,
     is_structure,
@@ -34,7 +34,7 @@ from .tree import (
 __all__ = [
     "LEAF",
     "ComplexParts",
-    "Parts",
+    "Compound",
     "Record",
     "fields_of",
     "is_structure",

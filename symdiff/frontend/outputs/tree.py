@@ -64,7 +64,7 @@ class Record:
         return self.kind, self.fields, self.parts
 
 
-class Parts:
+class Compound:
     """What stands for several arrays, which it has as attributes.
 
     Attributes
@@ -106,7 +106,7 @@ class ComplexTemplate(Record):
         return [numbers, np.broadcast_to(numbers.dtype.type(0), numbers.shape)]
 
 
-class ComplexParts(Parts):
+class ComplexParts(Compound):
     """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class ComplexParts(Parts):
 
 @lru_cache(maxsize=256)
 def _fields_of(kind: type) -> tuple[str, ...] | None:
-    if issubclass(kind, Parts):
+    if issubclass(kind, Compound):
         return kind.fields
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return tuple(kind._fields)
@@ -150,7 +150,7 @@ def template_of(value: Any, is_leaf: Callable[[Any], bool] = _never) -> Any:
         return {str(name): template_of(part, is_leaf) for name, part in value.items()}
     fields = fields_of(value)
     if fields is not None:
-        kind = value.template if isinstance(value, Parts) else Record
+        kind = value.template if isinstance(value, Compound) else Record
         return kind(type(value), fields, [template_of(getattr(value, name), is_leaf) for name in fields])
     parts = [template_of(part, is_leaf) for part in value]
     return parts if isinstance(value, list) else tuple(parts)
