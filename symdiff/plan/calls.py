@@ -14,7 +14,7 @@ from ..graph.traversal import resize
 from .loops.access import BATCH, INNER, OrderError, inner_axes, inner_limit, is_iterated, is_long
 from .plan import Plan, programs_of
 
-__all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_together"]
+__all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_shorter", "plan_together"]
 
 #: How many samples a plan has that takes them as an axis of one.
 SAMPLES: Size = named("(samples)")
@@ -80,11 +80,18 @@ def plan_call(
     from .planner import check_length  # not needed by a plan that is known
 
     check_length(outputs)
-    plan = _with_letters(inputs, outputs, batched, limit, total=total)
+    return _with_letters(inputs, outputs, batched, limit, total=total)
+
+
+def plan_shorter(
+    inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool = False
+) -> Plan:
+    """Plan a call as :func:`plan_call` does, with loops along shorter axes where the plan is estimated to take less."""
+    plan = plan_call(inputs, outputs, batched, limit, total=total)
     if inner_limit() <= FEWER[0] or sum(len(own[0].ops) for own in programs_of(plan)) < LONG:
         return plan
-    with inner_axes(FEWER[0]), suppress(UnsupportedError):  # loops along axes that an element has to itself
-        other = _with_letters(inputs, outputs, batched, limit, total=total)
+    with inner_axes(FEWER[0]), suppress(UnsupportedError):
+        other = plan_call(inputs, outputs, batched, limit, total=total)
         return min(plan, other, key=lambda one: sum(one.estimate))
     return plan
 

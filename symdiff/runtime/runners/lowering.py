@@ -23,7 +23,7 @@ from ...graph.kinds import REPEATED
 from ...graph.sizes import fixed
 from ...ground.budget import limits
 from ...lowering.program import Program
-from ...plan.calls import has_many, inner_of, plan_call
+from ...plan.calls import has_many, inner_of, plan_shorter
 from ...plan.loops.access import BATCH, INNER, inner_axes
 from ...plan.plan import Plan, is_map, line_of
 from ...plan.steps import Call
@@ -132,7 +132,7 @@ def _plan(request: Request, limit: int, insist: bool) -> tuple[Plan | None, str]
     loops = any(node.below & REPEATED for node in request.nodes)
     for usual in (request.usual, alone(request))[: 1 + (loops and any(request.usual))]:
         try:
-            plan = plan_call(request.inputs, request.nodes, usual, limit, total=request.reduce)
+            plan = plan_shorter(request.inputs, request.nodes, usual, limit, total=request.reduce)
             break
         except UnsupportedError as error:
             refused = refused or str(error)

@@ -25,7 +25,7 @@ from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Size, value
 from ...graph.traversal import resize
 from ...lowering.program import Program
-from ...plan.calls import FEWER, inner_of, plan_call
+from ...plan.calls import FEWER, inner_of, plan_call, plan_shorter
 from ...plan.cost import NOMINAL, program_cost
 from ...plan.dump import letters_in, rows_of, step_lines
 from ...plan.loops.access import INNER, inner_axes
@@ -147,7 +147,7 @@ class PlanRunner:
     def _planned(self, batched: tuple[bool, ...]) -> Plan:
         """Plan calls in which some inputs have the batch, or raise ``UnsupportedError``."""
         with inner_axes(inner_of(self.inputs, self.outputs) if self.inner is None else self.inner):
-            return plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
+            return plan_shorter(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
 
     def _pattern(self, plan: Plan, batched: tuple[bool, ...]) -> Pattern:
         record, place = self.record, _place(batched)
@@ -459,7 +459,7 @@ class SharingPlans(PlanRunner):
             if CALL + plan.estimate.once < GAIN * self.alone:
                 return plan
             raise UnsupportedError("a unit takes about as long")
-        plan = super()._planned(batched)
+        plan = plan_call(self.inputs, self.outputs, batched, self.limit, total=self.reduce)
         ports = [port for port, has in zip(self.program.inputs, batched, strict=True) if has]
         if plan.estimate.sample >= GAIN * program_cost(self.program, ports):
             raise UnsupportedError("units take about as long")
