@@ -288,7 +288,7 @@ class Kernel(Calls):
         >>> print(sd.compile("exp(x) * sum(x**2)", x="n").plan)
         one sample (times for n = 1000):
           step 0: sum of x over i0<n -> r0; 475 ns a call; element by element, fused
-          step 1: map of x, r0 over i0<n -> r1; 1.67 us a call; element by element, fused
+          step 1: map of x, r0 over i0<n -> r1; 1.68 us a call; element by element, fused
         """
         lines = [] if self._plans is None else list(self._plans.lines())
         if self._units is not None:

@@ -61,7 +61,7 @@ def narrow(roots: Sequence[Node]) -> list[Node]:
 
     Examples
     --------
-    >>> from symdiff.graph import input, matmul
+    >>> from symdiff.graph import elementwise, input, matmul, slicing
     >>> from symdiff.printing import text
     >>> X, W = input("X", (1000, 3)), input("W", (3, 2))
     >>> print(text(*narrow([slicing(elementwise("tanh", (matmul(X, W),)), ((0, 1, None), (0, 1, 2)))])))
