@@ -122,7 +122,8 @@ def test_scalar_function_is_one_row(copy: Path) -> None:
             exact(lambda v: -mp.sech(v) * mp.tanh(v) if abs(v) < 2000 else 0),
         )
         t = sd.scalar("t")
-        forms = [sd.function("gudermannian")(t), sd.gradient("gudermannian(t)", "t"), sd.hessian("gudermannian(t)", "t")]
+        f = "gudermannian(t)"
+        forms = [sd.function("gudermannian")(t), sd.gradient(f, "t"), sd.hessian(f, "t")]
         assert str(forms[0]) == "gudermannian(t)", forms[0]
         for backend in ("native", "interpreter", "numpy"):
             for form, exactly in zip(forms, wanted):
@@ -169,10 +170,11 @@ for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 2), 0)):
 # axes of any length, which no scalar program has: in vectors and matrices, alone and in batches, from either end
 A, v = sd.array("A", ("n", "m")), sd.vector("v", "n")
 exact = lambda x, axis: np.sqrt(np.cumsum(x * x, axis))
-forms = [sd.function("cumnorm")(A, axis=0), sd.function("cumnorm")(sd.function("cumnorm")(A, axis=1), axis=0), sd.function("cumnorm")(A[::-1], axis=0)[::-1]]
+cumnorm = sd.function("cumnorm")
+forms = [cumnorm(A, axis=0), cumnorm(cumnorm(A, axis=1), axis=0), cumnorm(A[::-1], axis=0)[::-1]]
 for backend in ("native", "interpreter", "numpy"):
     kernels = [sd.compile(str(form), A=("n", "m"), backend=backend) for form in forms]
-    slopes = sd.compile(sd.gradient((sd.function("cumnorm")(v * v) * v).sum(), v), [v], backend=backend)
+    slopes = sd.compile(sd.gradient((cumnorm(v * v) * v).sum(), v), [v], backend=backend)
     for n, m in ((0, 2), (1, 1), (5, 3), (40, 2)):
         a, x = rng.uniform(0.5, 1.5, (2, n, m)), rng.uniform(0.5, 1.5, n)
         wanted = exact(a, 1), exact(exact(a, 2), 1), exact(a[:, ::-1], 1)[:, ::-1]
