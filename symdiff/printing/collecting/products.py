@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 WINDOW = 64
 
 
-def _is_finite(base: Node) -> bool:
-    """Tell whether a factor is neither 0 nor infinite nor nan in any call."""
+def _cancels(base: Node) -> bool:
+    """Tell whether a factor cancels: an input, of which a derivative may have a value at 0, or what never is 0 or nan."""
     c = number(base)
     if c is not None:
         return c != 0.0 and math.isfinite(c)
     if base.is_power and number(base.args[1]) is not None:  # that a power overflows is a matter of how it is computed
         base = base.args[0]
-    return (base.args[0] if base.is_root else base).is_size or is_surely_positive(base)
+    return base.is_input or (base.args[0] if base.is_root else base).is_size or is_surely_positive(base)
 
 
 def is_positive_root(base: Node) -> bool:
@@ -57,7 +57,7 @@ class CollectedProduct:
     under: dict[Node, int] = field(default_factory=dict)
 
     def take(self, base: Node, power: int) -> None:
-        """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for sizes of arrays."""
+        """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for inputs and sizes."""
         if base.is_reshape and base.args[0].shape == ():
             (base,) = base.args
         c = number(base)
@@ -73,9 +73,9 @@ class CollectedProduct:
         side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
         count = abs(power)
         more, less = side.get(base, 0) + count, other.get(base, 0)
-        if less and _is_finite(base):
+        if less and _cancels(base):
             common = min(more, less)
-        else:  # x / x stays, and x**2 / x: one divisor remains where there was one
+        else:  # f / f stays, and f**2 / f: one divisor remains where there was one
             under, over = (less, more) if power > 0 else (more, less)
             common = over if under > over else 0
         if common:
@@ -165,9 +165,7 @@ def directed(product: CollectedProduct) -> CollectedProduct:
             continue
         if n > 0:
             _exchange(product, *found, x)
-            product.over[length] -= 1
-            if not product.over[length]:
-                del product.over[length]
+            _drop(product.over, length)
             return directed(product)
         vector = _factor(product, partial(is_, x))
         if vector is not None:
@@ -185,8 +183,13 @@ def directed(product: CollectedProduct) -> CollectedProduct:
 
 
 def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
-    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, and x² + y² beside hypot(x, y) as its square."""
+    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
     two = constant(2.0)
+    for side, other in ((product.over, product.under), (product.under, product.over)):
+        for root in [base for base in side if base.is_root and other.get(base.args[0])]:
+            _drop(side, root)
+            _drop(other, root.args[0])
+            product.take(root, 1 if other is product.over else -1)
     for base, n in list(product.under.items()):
         if base.op == "tan" and n >= 2:
             whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
@@ -209,11 +212,15 @@ def _in_place_of(
     """Divide by a function in the place of a factor on one side and of divisors."""
     if not side.get(other):
         return
-    for factors, factor, count in ((side, other, 1), (product.under, base, times_)):
-        factors[factor] -= count
-        if not factors[factor]:
-            del factors[factor]
+    _drop(side, other)
+    _drop(product.under, base, times_)
     product.take(elementwise(name, base.args), -times_)
+
+
+def _drop(factors: dict[Node, int], factor: Node, count: int = 1) -> None:
+    factors[factor] -= count
+    if not factors[factor]:
+        del factors[factor]
 
 
 def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
