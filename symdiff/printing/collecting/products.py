@@ -25,7 +25,7 @@ WINDOW = 64
 
 
 def _cancels(base: Node) -> bool:
-    """Tell whether a factor cancels: an input, of which a derivative may have a value at 0, or what never is 0 or nan."""
+    """Tell whether a factor cancels: an input, at whose 0 a derivative may have a value, or what is never 0."""
     c = number(base)
     if c is not None:
         return c != 0.0 and math.isfinite(c)
