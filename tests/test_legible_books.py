@@ -115,6 +115,11 @@ ROWS = [
         "0.25 * a / (t ** 2 * sinh(0.5 * a / t) ** 2)"),
     Row("h*n**3/(exp(h*n/k)-1)", "n", {"h": (), "n": (), "k": ()},
         "q = h * n / k\n(3 * h * n ** 2 - h ** 2 * n ** 3 / (k * (1 - exp(-q)))) / (exp(q) - 1)"),
+    # a bond's price by its yield, and SABR's logarithm by its argument
+    Row("sum(c/(1+r)**t)", "r", {"c": "n", "t": "n", "r": ()},
+        "-sum(t * c / (1 + r) ** t) / (1 + r)"),
+    Row("log(sqrt(3-2*r*z+z**2)+z-r)", "z", {"r": (), "z": ()},
+        "1 / sqrt(3 - 2 * r * z + z ** 2)"),
     Row("exp(-x**2/t)*t*y/(s*sqrt(t))", "y", {"x": (), "t": (), "y": (), "s": ()},
         "exp(-x ** 2 / t) * sqrt(t) / s"),
     Row("a**2*x/(t**2*a*sinh(a/t)**2)", "x", {"a": (), "t": (), "x": ()},

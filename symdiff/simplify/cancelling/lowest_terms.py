@@ -8,7 +8,7 @@ what stands under it. Numbers are computed by the form before: on one denominato
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -43,10 +43,14 @@ _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
 def _in_lowest_terms(node: Node) -> Node | None:
     """Divide what is above and below by their greatest common divisor, where that is shorter."""
     order = _operations(node)
-    opened = None if order is None else _Polynomials.of(order, frozenset())
+    opened = None if order is None else _Polynomials.of(order, {})
     if order is None or opened is None:
         return None
-    sums = frozenset(part for part in order[:-1] if part.op in SUMS and opened.values[part][1].is_constant())
+    sums: dict[Node, Node] = {}
+    same: dict[str, Node] = {}
+    for part in order[:-1]:
+        if part.op in SUMS and opened.values[part][1].is_constant():
+            sums[part] = same.setdefault(str(opened.values[part]), part)
     whole = _Polynomials.of(order, sums) if sums else None  # (x - m)**2 stays a square
     found = [polynomials.written(node) for polynomials in (whole, opened) if polynomials is not None]
     best = min(found, key=_size)
@@ -147,9 +151,9 @@ def _ring(variables: int) -> Any:
 
 
 class _Polynomials:
-    """Parts of a formula as quotients of polynomials, with some sums as variables."""
+    """Parts of a formula as quotients of polynomials, with some sums as variables: one for all that are equal."""
 
-    def __init__(self, variables: Sequence[Node], kept: frozenset[Node]) -> None:
+    def __init__(self, variables: Sequence[Node], kept: Mapping[Node, Node]) -> None:
         self.variables, self.kept = variables, kept
         self.ring = _ring(len(variables))
         self.values: dict[Node, _Quotient] = {}
@@ -158,9 +162,11 @@ class _Polynomials:
         self.exponentials = _as_powers([part for part in variables if part.op == "exp"])
 
     @staticmethod
-    def of(order: Sequence[Node], kept: frozenset[Node]) -> _Polynomials | None:
+    def of(order: Sequence[Node], kept: Mapping[Node, Node]) -> _Polynomials | None:
         """Read a formula; None where a polynomial is too long."""
-        variables = [part for part in order if part in kept or (not _inside(part) and _fraction(part) is None)]
+        variables = [
+            part for part in order if kept.get(part) is part or (not _inside(part) and _fraction(part) is None)
+        ]
         if not 0 < len(variables) <= _VARIABLES:
             return None
         found = _Polynomials(variables, kept)
@@ -196,7 +202,7 @@ class _Polynomials:
             own = self.values.get(node.args[0]) if node.is_root else None
             if own is not None and own[1].is_constant():
                 self.squares[self.variables.index(node)] = own[0] / own[1]
-            return self._variable(node), one
+            return self._variable(self.kept.get(node, node)), one
         (a, b), *others = [self.values[arg] for arg in inside]
         if node.is_power:
             n = int(scalar_constant(node.args[1]) or 0.0)
