@@ -185,11 +185,11 @@ def directed(product: CollectedProduct) -> CollectedProduct:
 def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
     """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
     two = constant(2.0)
-    for side, other in ((product.over, product.under), (product.under, product.over)):
-        for root in [base for base in side if base.is_root and other.get(base.args[0])]:
-            _drop(side, root)
-            _drop(other, root.args[0])
-            product.take(root, 1 if other is product.over else -1)
+    for roots, bases, n in ((product.over, product.under, -1), (product.under, product.over, 1)):
+        for root in [base for base in roots if base.is_root and bases.get(base.args[0])]:
+            _drop(roots, root)
+            _drop(bases, root.args[0])
+            product.take(root, n)
     for base, n in list(product.under.items()):
         if base.op == "tan" and n >= 2:
             whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))

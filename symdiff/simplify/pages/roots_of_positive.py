@@ -17,5 +17,6 @@ PAGE = (
     Identity("(a / sqrt(x))**2 -> a**2 / x", "shown"),
     Identity("(a / (b * sqrt(x)))**2 -> a**2 / (x * b**2)", "shown"),
     Identity("(x**p)**2 -> x**(2 * p)", "derived"),
+    Identity("x * power_log(1, x, p) -> power_log(1, x, p + 1)", "shown"),
     Identity("hypot(x, y)**2 -> x**2 + y**2", "stability"),
 )

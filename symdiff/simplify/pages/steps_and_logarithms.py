@@ -43,6 +43,8 @@ PAGE = (
     # Sums of two functions. DLMF 4.35.1
     Identity("cosh(x)**2 - sinh(x)**2 -> 1", "stability", x="real"),
     Identity("softplus(x) - softplus(-x) -> x", "stability"),
+    Identity("(1 + tan(x)**2) / tan(x) -> 2 / sin(2 * x)", "shown"),
+    Identity("sech(x)**2 / (1 + tanh(x)**2) -> sech(2 * x)", "shown"),
     Identity("sigmoid(x) + sigmoid(-x) -> 1", "derived"),
     Identity("logaddexp(x, x) -> x + log(2)", "stability"),
 )
