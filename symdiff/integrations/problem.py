@@ -455,7 +455,9 @@ def _by_minimize(method: str) -> Any:
         if method == "trust-constr":
             more["hess"] = lambda x: f.hess(x, *args)
         defaults = {"SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}}
-        defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000}
+        # a Jacobian without full rank is factorized by singular values anyway, behind a warning
+        defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000,
+                                    "factorization_method": "SVDFactorization"}  # fmt: skip
         found = minimize(
             lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method,
             options={**defaults[method], **options}, **more,

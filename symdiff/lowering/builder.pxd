@@ -5,7 +5,7 @@ cimport cython
 from symdiff._kernels.programs.tape cimport Tape
 
 cdef long _ZERO, _NONE
-cdef int _CONST, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE, _SQRT
+cdef int _LOAD, _CONST, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE, _SQRT
 
 
 cdef class ProgramBuilder:
@@ -17,6 +17,7 @@ cdef class ProgramBuilder:
     cdef public dict consts
     cdef public bint wide
     cdef dict _numbers, _quotients, _others
+    cdef set _with_values
 
     cpdef charge(self)
     cpdef long number(self, value) except -3
@@ -35,6 +36,8 @@ cdef class ProgramBuilder:
     cpdef long negative(self, long a) except -3
     @cython.locals(one=int, other=int)
     cpdef long multiply(self, long a, long b) except -3
+    @cython.locals(tape=Tape, value=long, code=int)
+    cdef bint _has_value(self, long a) except -1
     @cython.locals(p=double, q=double, tape=Tape)
     cdef object _product(self, long a, long b)
     @cython.locals(p=double, q=double, tape=Tape, factor=long, inner=long)

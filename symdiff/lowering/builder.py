@@ -15,6 +15,7 @@ from .._kernels.programs.tape import Tape
 from .._kernels.programs.views import Operands, Operations
 from ..errors import UnsupportedError
 from ..graph import Node
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed, show
 from ..ground.budget import spend
 from .program import CODES, MASK_OPS, OPERATIONS, Port, Program
@@ -36,8 +37,10 @@ _ODD = frozenset(
 PAIRS = {name: CODES[name] for name in ("add", "subtract", "multiply", "divide")}
 ARITHMETIC = frozenset((*PAIRS, "negative", "power", "where"))
 _MASKS = frozenset(CODES[name] for name in MASK_OPS)
-_CONST, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE, _SQRT = (
-    CODES[name] for name in ("const", "add", "subtract", "multiply", "divide", "negative", "sqrt")
+#: Operations of which each value is a number where those of its operands are, in real arithmetic.
+_TOTAL = frozenset(CODES[row.c] for row in FUNCTIONS.values() if row.c and row.total)
+_LOAD, _CONST, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE, _SQRT = (
+    CODES[name] for name in ("load", "const", "add", "subtract", "multiply", "divide", "negative", "sqrt")
 )
 #: Elements of all arrays, structural zeros included, for each operation of the limit.
 _PLACES = 100
@@ -72,6 +75,7 @@ class ProgramBuilder:
         self._numbers: dict[tuple[float, float] | str, int] = {}
         self._quotients: dict[tuple[float, int], tuple[int, float]] = {}
         self._others: dict[int, tuple[tuple[int, ...], int]] = {}
+        self._with_values: set[int] = set()
 
     def reserve(self, node: Node) -> None:
         """Refuse a formula before it grows beyond the limit, and charge what has been made."""
@@ -176,9 +180,9 @@ class ProgramBuilder:
 
     def add(self, a: int, b: int) -> int:
         """Return a + b."""
-        if a == _ZERO:
+        if a == _ZERO or self.consts.get(a) == 0.0:
             return b
-        if b == _ZERO:
+        if b == _ZERO or self.consts.get(b) == 0.0:
             return a
         one, other = self.tape.code(a), self.tape.code(b)
         if other == _NEGATIVE:
@@ -193,7 +197,7 @@ class ProgramBuilder:
 
     def subtract(self, a: int, b: int) -> int:
         """Return a - b."""
-        if b == _ZERO:
+        if b == _ZERO or self.consts.get(b) == 0.0:
             return a
         if a == _ZERO:
             return self.negative(b)
@@ -244,7 +248,7 @@ class ProgramBuilder:
         return self.value(_NEGATIVE, (a,))
 
     def multiply(self, a: int, b: int) -> int:
-        """Return a b; a structural zero stays one, whatever the other is."""
+        """Return a b; a structural zero stays one, whatever the other is, and a written 0 beside what has a value."""
         if _ZERO in (a, b):
             return _ZERO
         one, other = self.tape.code(a), self.tape.code(b)
@@ -259,6 +263,8 @@ class ProgramBuilder:
                     d = self.consts.get(y)
                     if d is not None:
                         return self.number(c * d)
+                    if c == 0.0 and self._has_value(y):
+                        return x
         if one == _NEGATIVE:
             return self.negative(self.multiply(self.tape.operand(a), b))
         if other == _NEGATIVE:
@@ -268,6 +274,27 @@ class ProgramBuilder:
             if found is not None:
                 return found
         return self.two(_MULTIPLY, a, b) if a <= b else self.two(_MULTIPLY, b, a)
+
+    def _has_value(self, a: int) -> bool:
+        """Tell whether a value is a number, in real arithmetic, wherever inputs are finite."""
+        tape = self.tape
+        seen: set[int] = set()
+        todo = [a]
+        while todo:
+            value = todo.pop()
+            if value == _ZERO or value in seen or value in self._with_values:
+                continue
+            seen.add(value)
+            code = tape.code(value)
+            if code == _CONST:
+                if not math.isfinite(self.consts[value]):
+                    return False
+            elif code in _TOTAL:
+                todo += tape.args(value)
+            elif code != _LOAD:
+                return False
+        self._with_values |= seen
+        return True
 
     def _product(self, a: int, b: int) -> int | None:
         """Return a product of which a power of two moves outwards, or where equal roots meet; None for others."""
