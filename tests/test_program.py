@@ -11,8 +11,10 @@ from tape import Tape
 
 import symdiff as sd
 from symdiff.errors import SingularMatrixError
+from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.graph import contract, onehot
 from symdiff.graph.reference.interpret import evaluate as interpret
+from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lowering.program import SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
 from symdiff.simplify import simplify
@@ -130,3 +132,23 @@ def test_products_with_a_row_of_the_identity(labels: tuple[tuple[int, ...], ...]
     values = np.arange(1.0, 10.0).reshape(3, 3)
     (got,) = evaluate(unroll([m], [node]), [values])
     np.testing.assert_array_equal(got, interpret([node], {"M": values})[0])
+
+
+@pytest.mark.parametrize("name", sorted(row.name for row in FUNCTIONS.values() if len(row.domain) == 1 and row.name in LIBRARY))
+def test_a_written_zero_stays_beside_what_may_have_no_value_alone(name: str) -> None:
+    """0 f(x) + y is y where f has a value for all finite inputs; f(x) stays where it may be nan."""
+    x, y = sd.scalar("x"), sd.scalar("y")
+    kernel = sd.compile(0.0 * sd.function(name)(x) + y, [x, y], backend="interpreter")
+    row = FUNCTIONS[name]
+    assert row.total or kernel.stats["operations"] > 0
+    assert not (row.total and row.c) or kernel.stats["operations"] == 0  # others are written out in several
+    if row.total:
+        np.testing.assert_array_equal(kernel([-1e300, -1.0, 0.0, 1e300], 2.5), 2.5)
+
+
+def test_products_of_homogeneous_matrices_have_no_products_with_zeros() -> None:
+    a, b = sd.scalar("a"), sd.scalar("b")
+    turns = [sd.asarray([[np.cos(t), -np.sin(t), 0], [np.sin(t), np.cos(t), 0], [0, 0, 1]]) for t in (a, b)]
+    kernel = sd.compile(turns[0] @ turns[1], [a, b], backend="interpreter")
+    assert kernel.stats["operations"] <= 12  # 4 functions, 4 products, 2 sums, signs
+    np.testing.assert_allclose(kernel(0.3, 0.4)[0], [np.cos(0.7), -np.sin(0.7), 0], atol=1e-15)

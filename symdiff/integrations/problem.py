@@ -454,7 +454,9 @@ def _by_minimize(method: str) -> Any:
             raise ArgumentError(f"method={method!r} of a problem with constraints; expected 'SLSQP' or 'trust-constr'")
         if method == "trust-constr":
             more["hess"] = lambda x: f.hess(x, *args)
-        defaults = {"SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}}
+        defaults: dict[str, dict[str, Any]] = {
+            "SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}
+        }  # fmt: skip
         # a Jacobian without full rank is factorized by singular values anyway, behind a warning
         defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000,
                                     "factorization_method": "SVDFactorization"}  # fmt: skip
