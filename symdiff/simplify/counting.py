@@ -39,6 +39,10 @@ from .narrowing import takes_few
 __all__ = ["count_from_whole"]
 
 
+#: Turns of counting and narrowing: one for each array within another. Some parts would change from turn to turn.
+_TURNS = 8
+
+
 def count_from_whole(roots: Sequence[Node]) -> list[Node]:
     """Count positions that a call brings along whole arrays in place of parts, which would be copied to be read.
 
@@ -46,7 +50,9 @@ def count_from_whole(roots: Sequence[Node]) -> list[Node]:
     Afterwards positions are computed with, so no rule may come behind it.
     """
     current = _at_positions(roots)
-    while any(root.below & TAKEN for root in current):
+    for _ in range(_TURNS):
+        if not any(root.below & TAKEN for root in current):
+            break
         new: dict[Node, Node] = {}
         for node in postorder(current):
             again = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 from ..graph import (
+    INT,
     Node,
     broadcast_to,
     elementwise,
@@ -581,6 +582,8 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
             found = row.rewrite(node)
             if found is not None and found is not node:
                 spend(1)
+                if node.dtype is INT and found.dtype is not INT:
+                    continue  # positions are computed with as whole numbers
                 compared = row.kind == "derived" or (node.op in PRODUCTS and row.kind != "arrays")
                 if rules.ranged and compared and not keeps_range(node, found):
                     continue
