@@ -15,6 +15,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -59,7 +60,7 @@ def by_jax(batch: int) -> Contender:
 
 def by_casadi(batch: int) -> Contender:
     """Return CasADi's function, mapped over columns."""
-    import casadi  # type: ignore[import-not-found]
+    import casadi
 
     a = casadi.SX.sym("a", N, N)
     slope = casadi.gradient(casadi.log(casadi.det(a)), a)
@@ -103,7 +104,7 @@ def measured() -> dict[str, list[float]]:
             a = rng.normal(size=(batch, N, N)) + N * np.eye(N)
             run = make(batch)
             np.testing.assert_allclose(run(a), np.linalg.inv(a).swapaxes(-1, -2), rtol=1e-9, atol=1e-12)
-            found.setdefault(name, []).append(measure(lambda run=run, a=a: run(a), seconds=1.0).median / batch)  # type: ignore[misc]
+            found.setdefault(name, []).append(measure(partial(run, a), seconds=1.0).median / batch)
         print(name, [f"{one * 1e9:.3g} ns" for one in found[name]], file=sys.stderr)
     return found
 

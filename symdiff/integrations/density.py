@@ -210,7 +210,7 @@ def density(
         If a variable is no input of the formula.
     ShapeError
         If the formula is no scalar, or the size of a variable is a letter.
-    UntransformedError
+    UnsupportedError
         If no transform is known for what is declared.
 
     Examples

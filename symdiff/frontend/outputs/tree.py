@@ -114,6 +114,7 @@ class ComplexParts(Compound):
     template = ComplexTemplate
 
 
+# classes are hashable, which mypy does not see in a call of a cached function
 @lru_cache(maxsize=256)
 def _fields_of(kind: type) -> tuple[str, ...] | None:
     if issubclass(kind, Compound):

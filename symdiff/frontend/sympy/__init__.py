@@ -54,7 +54,7 @@ _REFUSALS = (TypeError, ValueError, NotImplementedError, ArithmeticError, Attrib
 
 def is_sympy(value: object) -> bool:
     """Tell whether ``value`` is an expression, matrix or array of SymPy, or definitions of them."""
-    return _is_of_sympy(type(value))  # type: ignore[arg-type, unused-ignore]
+    return _is_of_sympy(type(value))  # type: ignore[arg-type, unused-ignore]  # a class is hashable
 
 
 @lru_cache(maxsize=256)

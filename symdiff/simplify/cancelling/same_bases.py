@@ -36,8 +36,7 @@ class _Factor(NamedTuple):
     twice: bool = False
 
 
-@rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a, x x**(a - 1), x**a / (x**a)**2",
-      "y, x**2, 1 / x, x**a, 1 / x**a", "derived",
+@rule("multiply divide", "p y / p, x**3 / x, x**(a - 1) / x**a, x x**(a - 1)", "y, x**2, 1 / x, x**a", "derived",
       below=(INVERSE,))
 def _powers_of_same_base(node: Node) -> Node | None:
     """Cancel in exponents of all bases: one alone may leave a product that is larger or smaller."""
@@ -150,11 +149,8 @@ def _as_power(part: Node) -> tuple[Node, _Exponent]:
     if not part.is_power:
         return part, {None: 1.0}
     value = number(part.args[1])
-    if value is not None and not (part.args[0].is_power and value.is_integer()):
+    if value is not None:
         return part.args[0], {None: value}
-    if value is not None:  # (x**a)**2
-        base, inner = _as_power(part.args[0])
-        return base, {term: c * value for term, c in inner.items()}
     exponent: _Exponent = {}
     for sign, term in terms_of(part.args[1], TERMS).parts:
         own = number(term)
