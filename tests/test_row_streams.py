@@ -162,7 +162,7 @@ def test_columns_of_parquet_by_name(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((4, 2)))
     run("eval", "sum(x**2) * y", "--wrt", "x", "--wrt", "y", "--data", f"x={tmp_path / 'x.npy'}", "--batch", "x",
         "--value", "y=3", "--out", str(out))
-    assert parquet.read_table(out).to_pydict() == {"x_0": [6.0] * 4, "x_1": [6.0] * 4, "y": [2.0] * 4}
+    assert parquet.read_table(out).to_pydict() == {"d/dx_0": [6.0] * 4, "d/dx_1": [6.0] * 4, "d/dy": [2.0] * 4}
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
