@@ -28,7 +28,7 @@ ASSUMED = {
     "symmetric": Assumptions(symmetric=True),
     "orthogonal": Assumptions(orthogonal=True),
 }
-ids = [equation.text for equation in IDENTITIES]
+ids = [equation.name for equation in IDENTITIES]
 
 
 def letters(pattern: Pattern, condition: bool = False) -> Iterator[tuple[Letter, bool]]:
@@ -171,7 +171,7 @@ def test_a_formula_without_a_value_keeps_none() -> None:
     assert np.isnan(sd.compile("log(sqrt(x))")(-1.0))
 
 
-@pytest.mark.parametrize("text", [identity.left_text for identity in of_the_table.PAGE if identity.right_text == "x"])
+@pytest.mark.parametrize("text", [identity.pattern for identity in of_the_table.PAGE if identity.result == "x"])
 def test_a_function_of_its_inverse_has_the_derivatives_of_its_argument(text: str) -> None:
     assert str(sd.gradient(text, "x")) == "1"
     assert str(sd.gradient(text.replace("x)", "x + 2 * y)"), "y")) == "2"

@@ -403,8 +403,10 @@ def _settled(op: str, *args: Node) -> Node:
 # ---------------------------------------------------------------------------- equations as rules
 
 
-class Identity:
-    """One equation that is used from left to right.
+class Identity(Rule):
+    """One equation that is used from left to right: a row of the table of rules.
+
+    Its text is read when the first node comes that it may fit.
 
     Parameters
     ----------
@@ -417,8 +419,7 @@ class Identity:
     source : str
         Where the equation stands in print.
     ops : sequence of str
-        The operation of the left side, and those of which an argument has one: the text is not read before such a node
-        comes. Empty where the text tells.
+        The operation of the left side, and those of which an argument has one. Empty where the text tells.
     kinds : mapping of str to str
         Letters that stand for nodes of a kind.
 
@@ -432,45 +433,40 @@ class Identity:
     def __init__(
         self, text: str, kind: str, when: str = "", source: str = "", ops: Sequence[str] = (), **kinds: str
     ) -> None:
-        self.text, self.kind, self.when, self.source, self.kinds = text, kind, when, source, kinds
+        self.name, self.kind, self.when, self.source, self.kinds = text, kind, when, source, kinds
         self.known = ops
-        self.left_text, self.right_text = (side.strip() for side in text.split("->"))
+        self.pattern, self.result = (side.strip() for side in text.split("->"))
         self.condition = read(when, kinds) if when else None
         self.apply = _stable if kind in ("stability", "form") else _settled
+
+    # A rule is asked for these when a node comes that it may fit: what most programs need of few equations.
 
     @cached_property
     def left(self) -> Pattern:
         """What is looked for."""
-        return read(self.left_text, self.kinds)
+        return read(self.pattern, self.kinds)
 
     @cached_property
     def right(self) -> Pattern:
-        """What is put in the place of the left side; most programs need few of them."""
-        return read(self.right_text, self.kinds)
+        """What is put in the place of the left side."""
+        return read(self.result, self.kinds)
 
-    @property
-    def rule(self) -> Rule:
-        """The row of the table of rules."""
-        return Rule(
-            self.text, self.ops, self.left_text, self.right_text, self.rewrite, self.kind, self.inside, self.below,
-            terms=self.terms,
-        )
-
-    @property
-    def ops(self) -> tuple[str, ...]:
+    @cached_property
+    def ops(self) -> tuple[str, ...]:  # type: ignore[override]
         """Operations of the nodes that may be the left side."""
-        if self.known:
-            return (self.known[0],)
+        called = self.known[0] if self.known else _called(self.pattern)
+        if called:
+            return (ALIASES.get(called, called),)
         if isinstance(self.left, Plus):
             return ("add", "subtract")
         if isinstance(self.left, Times):
             return tuple(sorted(PRODUCTS))
         if isinstance(self.left, Applied):
             return (self.left.op,)
-        raise InternalError(f"the equation {self.text!r} begins with a letter or a number, which is any node")
+        raise InternalError(f"the equation {self.name!r} begins with a letter or a number, which is any node")
 
-    @property
-    def inside(self) -> frozenset[str]:
+    @cached_property
+    def inside(self) -> frozenset[str]:  # type: ignore[override]
         """Operations one of which is an argument of every node that is the left side; none where none is sure."""
         if self.known:
             return frozenset((*self.known[1:], "named") if self.known[1:] else ())
@@ -479,19 +475,19 @@ class Identity:
         sure = [roots for arg in self.left.args if (roots := _roots(arg)) is not None]
         return frozenset(min(sure, key=len, default=()))
 
-    @property
-    def below(self) -> tuple[int, ...]:
+    @cached_property
+    def below(self) -> tuple[int, ...]:  # type: ignore[override]
         """The bits of the functions of the left side."""
         return () if self.known else tuple(sorted({bit_of(op) for op in _functions(self.left)} - {0}))
 
-    @property
-    def terms(self) -> frozenset[str]:
+    @cached_property
+    def terms(self) -> frozenset[str]:  # type: ignore[override]
         """Keys of the terms that a sum has which is the left side."""
-        if self.known or not isinstance(self.left, Plus):
+        if self.ops != ("add", "subtract") or not isinstance(self.left, Plus):
             return frozenset()
         calls = [term for _, term in self.left.terms if isinstance(term, Applied)]
         if not calls:
-            raise InternalError(f"the equation {self.text!r} begins with a sum without a function, which is any sum")
+            raise InternalError(f"the equation {self.name!r} begins with a sum without a function, which is any sum")
         return frozenset(
             key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "") for call in calls
         )
@@ -525,6 +521,17 @@ def _match_any(pattern: Plus, node: Node) -> Iterator[tuple[Meaning, Sequence[tu
         if chosen[0] < first <= chosen[-1]:
             for meaning in _match_terms(pattern.terms, [scaled[k] for k in chosen], {}, None):
                 yield meaning, [terms[k] for k in range(len(terms)) if k not in chosen]
+
+
+def _called(text: str) -> str:
+    """Return the function that a text is a call of, seen without reading it; "" where it is none, or may be none."""
+    name, _, rest = text.partition("(")
+    depth = 1
+    for place, letter in enumerate(rest):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return name if name.isidentifier() and place == len(rest) - 1 else ""
+    return ""
 
 
 def _functions(pattern: Pattern) -> Iterator[str]:

@@ -22,8 +22,12 @@ cdef class _Table:
 cdef class _Rules:
     cdef public int level
     cdef public bint ranged
+    cdef object _rows
     cdef list _rest
     cdef public _Table scalars, arrays
+
+    @cython.locals(noted=int)
+    cdef tuple _left(self, int noted)
 
     @cython.locals(settled=int, tried=int, table=_Table)
     cpdef list fitting(self, Unique node)

@@ -13,7 +13,7 @@ from functools import cache, reduce
 from operator import or_
 from threading import local
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ..graph import (
     INT,
@@ -39,8 +39,8 @@ from .kept_range import PRODUCTS, keeps_range
 Rewrite: TypeAlias = Callable[[Node], Node | None]
 
 
-class Rule(NamedTuple):
-    """One rewrite.
+class Rule:
+    """One rewrite, a row of the table: a function, or an equation (:mod:`~symdiff.simplify.equations`).
 
     Parameters
     ----------
@@ -67,20 +67,18 @@ class Rule(NamedTuple):
     linked : bool
         Whether, with none of ``inside`` among the arguments, it fits no number of which :func:`is_linked` does not
         hold.
-    terms : frozenset of str
-        Keys (:func:`key_of_term`) of terms, each of which a sum has that the rule fits; for other operations, empty.
     """
 
-    name: str
-    ops: tuple[str, ...]
-    pattern: str
-    result: str
-    rewrite: Rewrite
-    kind: str = "algebra"
-    inside: frozenset[str] = frozenset()
-    below: tuple[int, ...] = ()
-    linked: bool = False
+    #: Keys (:func:`key_of_term`) of terms, each of which a sum has that the rule fits; for other operations, empty.
     terms: frozenset[str] = frozenset()
+    linked: bool = False
+
+    def __init__(
+        self, name: str, ops: tuple[str, ...], pattern: str, result: str, rewrite: Rewrite, kind: str,
+        inside: frozenset[str], below: tuple[int, ...], linked: bool,
+    ) -> None:  # fmt: skip
+        self.name, self.ops, self.pattern, self.result = name, ops, pattern, result
+        self.rewrite, self.kind, self.inside, self.below, self.linked = rewrite, kind, inside, below, linked
 
 
 def equation_told(before: Node, after: Node) -> str:
@@ -186,7 +184,7 @@ def arrange(sources: Sequence[ModuleType]) -> None:
         if page is None:
             rows += [row for row in RULES if row.rewrite.__module__ == source.__name__]
         else:
-            rows += [equation.rule for equation in page]
+            rows += page
     RULES[:] = rows
     _rules.cache_clear()
     _within.cache_clear()
@@ -204,7 +202,7 @@ class _Table:
         #: Rules of sums by the key of one of their terms, and the kinds one of which is below all sums that they fit.
         self.by_term: dict[str, list[Rule]] = {}
         self.in_terms = 0
-        #: The kinds that the rules of an operation ask for.
+        #: The kinds that the rules of an operation ask for, once a node with it has come.
         self.asked: dict[str, int] = {}
         for row in rules:
             if row.terms:
@@ -214,7 +212,6 @@ class _Table:
                 self.rows.setdefault(op, [])
                 if not row.terms:
                     self.rows[op].append(row)
-                    self.asked[op] = self.asked.get(op, 0) | union(row.below)
         #: By the operation, those of up to two arguments, and the kinds below: what may fit, and what else if linked.
         self.known: dict[Any, Any] = {}
 
@@ -224,7 +221,10 @@ class _Table:
         if rows is None:
             return _NONE
         args = node.args
-        below = node.below & self.asked.get(node.op, 0)
+        asked = self.asked.get(node.op)
+        if asked is None:
+            asked = self.asked[node.op] = union([kind for row in rows for kind in row.below])
+        below = node.below & asked
         if len(args) > _SEVERAL:
             return _fitting(rows, [arg.op for arg in args], below)
         known = self.known
@@ -343,21 +343,25 @@ class _Rules:
     def __init__(self, rows: Sequence[Rule], level: int, ranged: bool = True) -> None:
         self.level = level
         self.ranged = ranged
-        # what did not fit as it shrinks the range was noted as what does not fit
-        known = _KINDS if ranged else {}
-        self._rest = [self._without(rows, known.get(own, ())) for own in range(VALUES + 1)]
-        self.scalars, self.arrays = self._rest[0]
+        self._rows = rows
+        #: Tables for scalars and for arrays by the level at which nodes are noted, made when one such comes.
+        self._rest: list[tuple[_Table, _Table] | None] = [None] * (VALUES + 1)
+        self.scalars, self.arrays = self._left(0)
 
-    @staticmethod
-    def _without(rows: Sequence[Rule], kinds: Sequence[str]) -> tuple[_Table, _Table]:
-        """Return rules for scalars and for arrays, but for some kinds."""
-        left = [row for row in rows if row.kind not in kinds]
-        return _Table([row for row in left if row.kind != "arrays"]), _Table(left)
+    def _left(self, noted: int) -> tuple[_Table, _Table]:
+        """Return the rules that are left for nodes which none of a level fits."""
+        found = self._rest[noted]
+        if found is None:
+            # what did not fit as it shrinks the range was noted as what does not fit
+            kinds = _KINDS.get(noted, ()) if self.ranged else ()
+            left = [row for row in self._rows if row.kind not in kinds]
+            found = self._rest[noted] = _Table([row for row in left if row.kind != "arrays"]), _Table(left)
+        return found
 
     def fitting(self, node: Node) -> list[Rule]:
         """Return the rules that may fit a node, in the order of the table."""
         settled, tried = node.settled, node.tried
-        scalars, arrays = self._rest[tried if tried > settled else settled]
+        scalars, arrays = self._left(tried if tried > settled else settled)
         table: _Table = arrays if node.shape else scalars
         return table.fitting(node)
 
