@@ -12,7 +12,8 @@ import pytest
 
 import symdiff as sd
 from symdiff.graph import input
-from symdiff.simplify.cancelling.monomials import PowerProduct, like
+from symdiff.graph.scalars.arithmetic import PowerProduct
+from symdiff.simplify.cancelling.monomials import like
 
 
 def fraction(draw: random.Random) -> tuple[Any, Any]:

@@ -14,10 +14,11 @@ import numpy as np
 
 from ..graph import REAL, Node, concatenate, constant, elementwise, inputs_of, number, postorder, rebuild, reshape
 from ..graph.deltas.affine import STRUCTURE
+from ..graph.scalars.arithmetic import PowerProduct
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
 from ..simplify.cancelling.lowest_terms import wholes_in_lowest_terms
-from ..simplify.cancelling.monomials import PowerProduct, monomial, times, written
+from ..simplify.cancelling.monomials import monomial, written
 from ..simplify.cancelling.parts import total_of
 from ..simplify.rewriter import finish, make, shorten
 from .collecting.collect import collect
@@ -220,7 +221,7 @@ def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[
     sizes = {abs(product.number) for product in known}
     scale = sizes.pop() if len(sizes) == 1 else 1.0
     inverse = PowerProduct(1.0 / scale, {base: -n for base, n in common.items()})
-    rest = [total_of([written(times(product, inverse))]) for product in known]
+    rest = [total_of([written(product.times(inverse))]) for product in known]
     return written(PowerProduct(scale, common))[1], dict(zip(found, rest, strict=True))
 
 

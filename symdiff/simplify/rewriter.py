@@ -74,8 +74,8 @@ class Rule:
     linked: bool = False
 
     def __init__(
-        self, name: str, ops: tuple[str, ...], pattern: str, result: str, rewrite: Rewrite, kind: str,
-        inside: frozenset[str], below: tuple[int, ...], linked: bool,
+        self, name: str, ops: tuple[str, ...], pattern: str, result: str, rewrite: Rewrite,
+        kind: str = "algebra", inside: frozenset[str] = frozenset(), below: tuple[int, ...] = (), linked: bool = False,
     ) -> None:  # fmt: skip
         self.name, self.ops, self.pattern, self.result = name, ops, pattern, result
         self.rewrite, self.kind, self.inside, self.below, self.linked = rewrite, kind, inside, below, linked

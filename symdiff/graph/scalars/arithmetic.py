@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import Node, number
+from .. import Node, elementwise, number
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -220,6 +220,57 @@ def _factors(
                 power /= 2
             exponents.append(power)
     return _new(Factors, (sign, found, whole))
+
+
+class PowerProduct:
+    """A number times powers of nodes.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> a, b = input("a"), input("b")
+    >>> found = PowerProduct(2.0, {a: 1, b: -1}).times(PowerProduct(3.0, {b: 1}))
+    >>> found.number, [(base.payload, n) for base, n in found.powers.items()]
+    (6.0, [('a', 1)])
+    """
+
+    __slots__ = ("number", "powers")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, number: float, powers: dict[Node, int]) -> None:
+        self.number = number
+        self.powers = powers
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerProduct) and (self.number, self.powers) == (other.number, other.powers)
+
+    def scaled(self, by: float) -> PowerProduct:
+        """Return it times a number."""
+        return PowerProduct(by * self.number, self.powers)
+
+    def times(self, other: PowerProduct) -> PowerProduct:
+        """Return the product of two."""
+        powers = dict(self.powers)
+        for base, n in other.powers.items():
+            powers[base] = powers.get(base, 0) + n
+        return PowerProduct(product_of(self.number, other.number), {base: n for base, n in powers.items() if n})
+
+    def inverse(self) -> PowerProduct:
+        """Return 1 over it."""
+        return PowerProduct(1.0 / self.number, {base: -n for base, n in self.powers.items()})
+
+    def take(self, node: Node, power: int) -> None:
+        """Multiply it by ``node**power``; b - a is taken for a - b where it has that."""
+        if node.is_subtraction and node not in self.powers:
+            turned = elementwise("subtract", node.args[::-1])
+            if turned in self.powers:
+                node = turned
+                self.number *= -1.0 if power % 2 else 1.0
+        total = self.powers.get(node, 0) + power
+        if total:
+            self.powers[node] = total
+        else:
+            del self.powers[node]
 
 
 def powers_of(product: Node, most: int) -> dict[Node, float] | None:

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import SUMS, factors_of, peel, terms_of, without_numbers
+from ...graph.scalars.arithmetic import SUMS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.differences import BY_FUNCTION
 from ..rewriter import rule, spread
-from ..stability.products import as_monomial, powers_multiplied
-from .monomials import PowerProduct, like, monomial, terms_in, times, written
+from ..stability.products import decomposed, powers_multiplied
+from .monomials import like, monomial, terms_in, written
 
-#: Most factors of a product, and terms of a distance, that are looked at.
-_FACTORS, _TERMS = 12, 6
+#: Most terms of a distance that are looked at.
+_TERMS = 6
 #: Operations of which some are a difference of a function at two places.
 _DIFFERENCES = {*SUMS, "log", "log_quotient"}
 _ZERO = constant(0.0)
@@ -33,13 +33,10 @@ class _Difference(NamedTuple):
 @rule("multiply divide", "(f(x) - f(y)) / (x - y)", "f'(x), where x = y", "stability", below=(INVERSE,))
 def _divided_difference(node: Node) -> Node | None:
     """Write a divided difference as a function of its own, which has a value where both places are equal."""
-    parts = [peel(part) for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts]
-    if not any(part.op in SUMS for part in parts):
+    factors = decomposed(node)
+    if factors is None or not any(base.op in SUMS for base in factors.powers):
         return None
-    if not any(_difference(part) for part in parts if part.op in _DIFFERENCES):
-        return None
-    factors = as_monomial(node)
-    if factors is None:
+    if not any(_difference(base) for base in factors.powers if base.op in _DIFFERENCES):
         return None
     powers = factors.powers.items()
     for (top, n), (below, m) in product(powers, powers):
@@ -98,10 +95,10 @@ def _multiple(found: _Difference, below: Node) -> PowerProduct | None:
     distance = like([part for part in known if part is not None])
     if len(distance) != len(divisor):
         return None
-    inverse = PowerProduct(1.0 / divisor[0].number, {base: -n for base, n in divisor[0].powers.items()})
+    inverse = divisor[0].inverse()
     for term in distance:
-        k = times(term, inverse)
-        if all(any(_is_same(times(k, part), other) for other in distance) for part in divisor):
+        k = term.times(inverse)
+        if all(any(_is_same(k.times(part), other) for other in distance) for part in divisor):
             return k
     return None
 

@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, terms_of, without_numbers
 from ...ground.gc_pause import noted
 from ..rewriter import make, rule, spread
-from .monomials import HIGHEST, OF_LENGTHS, PowerProduct, like, monomial, terms_in, times, written
+from .monomials import HIGHEST, OF_LENGTHS, like, monomial, terms_in, written
 from .parts import TERMS, total_of
 
 #: How many operations are looked through from a term to the sum that it is divided by.
@@ -125,7 +125,7 @@ def _without_common(parts: list[PowerProduct]) -> tuple[list[PowerProduct], list
     if not factors:
         return parts, []
     divisor = {base: -n for base, n in common.items() if n > 0}
-    return [times(part, PowerProduct(1.0, divisor)) for part in parts], factors
+    return [part.times(PowerProduct(1.0, divisor)) for part in parts], factors
 
 
 def _length(parts: list[PowerProduct]) -> int:
@@ -259,7 +259,7 @@ def _multiplied_out(term: PowerProduct, sums: list[list[PowerProduct]]) -> list[
     for inside in sums:
         if len(total) * len(inside) > _OPENED:
             return None
-        total = like([times(a, b) for a in total for b in inside])
+        total = like([a.times(b) for a in total for b in inside])
     return total
 
 

@@ -12,11 +12,11 @@ from itertools import permutations
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE, bit_of
-from ...graph.scalars.arithmetic import factors_of, peel, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PowerProduct, factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..rewriter import multiplied, rule, spread, stabilize
 from ..stability.exponents import added, as_node, linear
-from .monomials import HIGHEST, PowerProduct, like, monomial, terms_in, times, written
+from .monomials import HIGHEST, like, monomial, terms_in, written
 from .parts import TERMS, total_of
 
 #: Most factors of a product that are looked at, and terms of a sum with a pole.
@@ -47,7 +47,7 @@ def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None
     """Return the terms of ``under - (c x)**2`` where one of them cancels and not all of them."""
     whole = terms_in(under)
     part = monomial(1.0, x)
-    squares = terms_in(x.args[0]) if x.is_root else None if part is None else [times(part, part)]
+    squares = terms_in(x.args[0]) if x.is_root else None if part is None else [part.times(part)]
     if whole is None or squares is None:
         return None
     left = like([*whole, *(term.scaled(-c * c) for term in squares)])
@@ -72,7 +72,7 @@ def _root_quotient(node: Node) -> Node | None:
         part = monomial(1.0, base)
         if part is None:
             return None
-        rest = times(rest, _raised(part, int(n)))
+        rest = rest.times(_raised(part, int(n)))
     sign, product = written(rest)
     result = multiplied(product, [(elementwise("root_quotient", gap.args), power)])
     return spread(result if sign > 0 else elementwise("negative", (result,)), node.shape)
@@ -132,12 +132,12 @@ def _rising(node: Node) -> Node | None:
         start = monomial(1.0, peel(other).args[0])
         if s + t or start is None or not start.powers or any(n > 0 for n in start.powers.values()):
             continue
-        step = PowerProduct(1.0 / start.number, {base: -n for base, n in start.powers.items()})
+        step = start.inverse()
         count = added(linear(peel(one).args[0]), linear(peel(other).args[0]), -1.0)
         y = as_node(count)
         for sign, term in terms.parts:
             within = _logarithm_times(sign * s, term, y)
-            rest = None if within is None else times(within, PowerProduct(start.number, start.powers))
+            rest = None if within is None else within.times(PowerProduct(start.number, start.powers))
             if rest is None or not rest.number > 0.0 or any(base in step.powers for base in rest.powers):
                 continue
             left = [part for part in terms.parts if part[1] not in (one, other, term)]
@@ -151,6 +151,6 @@ def _logarithm_times(sign: float, term: Node, y: Node) -> PowerProduct | None:
     """Return b for a term y log(b)."""
     part, whole = monomial(sign, term), monomial(1.0, y)
     logs = [] if part is None else [base for base, n in part.powers.items() if n == 1 and base.op == "log"]
-    if part is None or len(logs) != 1 or times(part, PowerProduct(1.0, {logs[0]: -1})) != whole:
+    if part is None or len(logs) != 1 or part.times(PowerProduct(1.0, {logs[0]: -1})) != whole:
         return None
     return monomial(1.0, logs[0].args[0])

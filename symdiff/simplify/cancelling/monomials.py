@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import factors_of, product_of, terms_of
+from ...graph.scalars.arithmetic import PowerProduct, factors_of, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import is_positive
@@ -14,17 +12,6 @@ from .parts import FACTORS, TERMS
 
 #: The highest power that is expanded.
 HIGHEST = 8
-
-
-class PowerProduct(NamedTuple):
-    """A number times powers of what is no product."""
-
-    number: float
-    powers: dict[Node, int]
-
-    def scaled(self, by: float) -> PowerProduct:
-        """Return it times a number."""
-        return PowerProduct(by * self.number, self.powers)
 
 
 def monomial(sign: float, term: Node) -> PowerProduct | None:
@@ -116,14 +103,6 @@ def _is_scaled(node: Node) -> bool:
     """Tell whether a contraction is a number times an array."""
     labels, out, repeated = node.payload
     return len(node.args) == 2 and not node.args[0].shape and labels[1] == out and not repeated
-
-
-def times(a: PowerProduct, b: PowerProduct) -> PowerProduct:
-    """Return the product of two."""
-    powers = dict(a.powers)
-    for base, n in b.powers.items():
-        powers[base] = powers.get(base, 0) + n
-    return PowerProduct(product_of(a.number, b.number), {base: n for base, n in powers.items() if n})
 
 
 def like(terms: list[PowerProduct]) -> list[PowerProduct]:

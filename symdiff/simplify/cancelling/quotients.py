@@ -11,12 +11,12 @@ from itertools import permutations
 
 from ...graph import Node
 from ...graph.kinds import QUOTIENT, holds
-from ...graph.scalars.arithmetic import terms_of
+from ...graph.scalars.arithmetic import PowerProduct, terms_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ...graph.scalars.series import DERIVATIVES
 from ..rewriter import make, rule, settle, spread
-from .monomials import PowerProduct, monomial, times, written
+from .monomials import monomial, written
 from .parts import TERMS, total_of
 
 #: Functions over their argument, by the names of their rows: the quotient's n-th derivative has n for an argument.
@@ -57,7 +57,7 @@ def _with_quotient(sign: float, term: Node) -> tuple[PowerProduct, Node] | None:
     if len(quotients) != 1:
         return None
     (quotient,) = quotients
-    return whole._replace(powers={base: n for base, n in whole.powers.items() if base is not quotient}), quotient
+    return whole.times(PowerProduct(1.0, {quotient: -1})), quotient
 
 
 def _joined(a: PowerProduct, b: PowerProduct, t: Node, order: int) -> tuple[float, Node] | None:
@@ -65,7 +65,7 @@ def _joined(a: PowerProduct, b: PowerProduct, t: Node, order: int) -> tuple[floa
     argument = monomial(1.0, t)
     if argument is None:
         return None
-    wanted = times(a, argument)
+    wanted = a.times(argument)
     if wanted.powers != b.powers or not math.isclose(wanted.number, order * b.number, rel_tol=1e-15):
         return None
     return written(a.scaled(1.0 / order))

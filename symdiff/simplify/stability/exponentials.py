@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.functions import scalar_constant
@@ -29,13 +29,12 @@ from .products import (
 from .sums import wide_form
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """``(b + c exp(t))**-power``."""
 
     b: Node
     c: Node
-    t: Linear = field(hash=False)
+    t: Linear
     power: float = 1.0
 
     @property
@@ -122,7 +121,7 @@ def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
         common = 0.0
         if key in shares and top.kind == 1:  # (1 + exp(t)) / (1 + exp(t))
             common = min(power, shares[key].power)
-            shares[key] = replace(shares[key], power=shares[key].power - common)
+            shares[key] = shares[key]._replace(power=shares[key].power - common)
         if power > common:
             rest.append((top, power - common))
     below = [share for share in shares.values() if share.power]

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder
 from ...graph.scalars.series import beginning_of
 from ...ground.gc_pause import noted
 from .exponents import added, as_node, as_sum, has_factors, multiple, ratio
 from .lengths import by_square, is_length, root_of
-from .products import Monomial, as_monomial, decomposed, may_hold_exponentials, powers_multiplied
+from .products import as_monomial, decomposed, may_hold_exponentials, powers_multiplied
 
 #: Most terms that are searched.
 _TERMS = 7
@@ -165,7 +165,7 @@ def _rest_of_series(
     """Return how ``scale * function(u)`` vanishes with other terms that are powers of u."""
     name, u, skipped = known
     polynomial = {0: -scale if less_one else 0.0}
-    own: Monomial | None = None
+    own: PowerProduct | None = None
     for c, part in _gathered(others, u):
         value = scalar_constant(part)
         if value is not None:
@@ -224,7 +224,7 @@ def _function(base: Node) -> tuple[str, Node, int] | None:
     return "exp", elementwise("multiply", (constant(math.log(number)), base.args[-1])), 0
 
 
-def _exponent_of(term: Monomial, own: Monomial) -> int | None:
+def _exponent_of(term: PowerProduct, own: PowerProduct) -> int | None:
     """Return k with term = number * u**k, for the factors of u."""
     if not own.powers:
         return None
@@ -323,7 +323,7 @@ def _several(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
             own = _argument(base)
             if own and own not in tried and not any(map(is_length, own)):
                 tried.append(own)
-                found = _of_one_variable(terms, Monomial(1.0, own)) if _holds_nothing_else(products, own) else None
+                found = _of_one_variable(terms, PowerProduct(1.0, own)) if _holds_nothing_else(products, own) else None
                 if found is not None:
                     return found
     return None
@@ -337,7 +337,7 @@ def _argument(base: Node) -> dict[Node, int] | None:
     return None if own is None else own.powers
 
 
-def _holds_nothing_else(products: Sequence[Monomial], own: dict[Node, int]) -> bool:
+def _holds_nothing_else(products: Sequence[PowerProduct], own: dict[Node, int]) -> bool:
     """Tell whether all factors are those of one product, or functions of multiples of it."""
     for product in products:
         for base in product.powers:
@@ -346,7 +346,7 @@ def _holds_nothing_else(products: Sequence[Monomial], own: dict[Node, int]) -> b
     return True
 
 
-def _of_one_variable(terms: Sequence[tuple[float, Node]], own: Monomial) -> Vanishing | None:
+def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> Vanishing | None:
     """Return how a sum of functions of multiples of one product, times powers of it, vanishes."""
     parts: list[tuple[float, str, Node, float, int, int]] = []
     polynomial: dict[int, float] = {}
@@ -394,7 +394,7 @@ def _holds_function(part: Node) -> bool:
 
 
 def _cancelled(
-    parts: Sequence[tuple[float, str, Node, float, int, int]], polynomial: dict[int, float], v: Monomial
+    parts: Sequence[tuple[float, str, Node, float, int, int]], polynomial: dict[int, float], v: PowerProduct
 ) -> Vanishing | None:
     """Return a sum of c v**k f(a v) and of powers as the first power that does not cancel, times the rest."""
 

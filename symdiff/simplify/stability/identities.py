@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node, constant, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL, LOGARITHM, TAIL, holds
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, fraction_of, peel, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan
 from ..rewriter import is_number, make, rule, spread
-from .products import Monomial, as_monomial, powers_multiplied
+from .products import as_monomial, powers_multiplied
 
 if TYPE_CHECKING:
     from .laurent import WrittenTerm
@@ -242,14 +242,14 @@ def _has_tail(node: Node) -> bool:
     return False
 
 
-def _squared(node: Node) -> Monomial | None:
+def _squared(node: Node) -> PowerProduct | None:
     """Return the square of a product; that of a root is what is below it."""
     own = as_monomial(node)
     if own is None:
         return None
-    result = Monomial(own.number * own.number)
+    result = PowerProduct(own.number * own.number, {})
     for base, n in own.powers.items():
-        inside = as_monomial(base.args[0]) if base.is_root else Monomial(powers={base: 2})
+        inside = as_monomial(base.args[0]) if base.is_root else PowerProduct(1.0, {base: 2})
         if inside is None:
             return None
         result.number *= inside.number**n
@@ -259,7 +259,7 @@ def _squared(node: Node) -> Monomial | None:
     return result
 
 
-def _is_multiple(found: Monomial | None, square: Monomial | None, rate: float) -> bool:
+def _is_multiple(found: PowerProduct | None, square: PowerProduct | None, rate: float) -> bool:
     """Tell whether a product is another one times a number, but for rounding."""
     if found is None or square is None or not square.powers or found.powers != square.powers:
         return False
@@ -267,7 +267,7 @@ def _is_multiple(found: Monomial | None, square: Monomial | None, rate: float) -
     return abs(found.number - wanted) <= 2.0**-50 * abs(wanted)
 
 
-def _without_square(exponent: Node, square: Monomial, rate: float) -> list[tuple[float, Node]] | None:
+def _without_square(exponent: Node, square: PowerProduct, rate: float) -> list[tuple[float, Node]] | None:
     """Return the terms of an exponent but for a square times ``rate``, where the tail is one of the root."""
     terms = terms_of(exponent, _TERMS, look=peel)
     for i, (sign, term) in enumerate(terms.parts if terms.whole else ()):
@@ -277,7 +277,7 @@ def _without_square(exponent: Node, square: Monomial, rate: float) -> list[tuple
 
 
 def _scaled_tail(
-    product: Monomial, tail: tuple[Node, int], density: tuple[Node, int], rest: list[tuple[float, Node]], node: Node
+    product: PowerProduct, tail: tuple[Node, int], density: tuple[Node, int], rest: list[tuple[float, Node]], node: Node
 ) -> Node:
     (x,), n = tail[0].args, tail[1]
     if tail[0].op == "erfc":

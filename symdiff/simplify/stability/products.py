@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import factors_of, peel
+from ...graph.scalars.arithmetic import PowerProduct, factors_of, peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ...ground.gc_pause import noted
@@ -22,42 +21,21 @@ _MADE_OF = frozenset(("multiply", "divide", "negative", "power", "named", "const
 _HIGHEST = 8
 
 
-@dataclass
-class Monomial:
-    """A number and nodes with whole powers."""
-
-    number: float = 1.0
-    powers: dict[Node, int] = field(default_factory=dict)
-
-    def take(self, node: Node, power: int) -> None:
-        """Multiply by ``node**power``."""
-        if node.is_subtraction and node not in self.powers:
-            turned = elementwise("subtract", node.args[::-1])
-            if turned in self.powers:
-                node = turned
-                self.number *= -1.0 if power % 2 else 1.0
-        total = self.powers.get(node, 0) + power
-        if total:
-            self.powers[node] = total
-        else:
-            del self.powers[node]
-
-
-def as_monomial(node: Node) -> Monomial | None:
+def as_monomial(node: Node) -> PowerProduct | None:
     """Decompose a product; None if it has too many factors or a power that is no whole number."""
     found = decomposed(node)
-    return None if found is None else Monomial(found.number, found.powers.copy())
+    return None if found is None else PowerProduct(found.number, found.powers.copy())
 
 
 @noted
-def decomposed(node: Node) -> Monomial | None:
+def decomposed(node: Node) -> PowerProduct | None:
     """Return the same, for whoever does not change it."""
     if node.op not in _MADE_OF:
-        return Monomial(powers={node: 1})
+        return PowerProduct(1.0, {node: 1})
     sign, parts, whole = factors_of(node, steps=2 * FACTORS, powers=math.inf, look=peel)
     if not whole:
         return None
-    result = Monomial(float(sign))
+    result = PowerProduct(float(sign), {})
     for part, exponent in parts:
         value, power = scalar_constant(part), int(exponent)
         if value is None:
@@ -95,19 +73,17 @@ def powers_multiplied(powers: Sequence[tuple[Node, int]], number: float) -> Node
     return total
 
 
-@dataclass
 class ExponentialProduct:
     """``number * exp(exponent) * sums**powers * others**powers``."""
 
-    number: float = 1.0
-    exponent: Linear = field(default_factory=dict)
-    sums: dict[Sum, float] = field(default_factory=dict)
-    others: dict[Node, float] = field(default_factory=dict)
-    #: What stands in exponents, in the order of first use.
-    moving: dict[Node, None] = field(default_factory=dict)
-    exponentials: int = 0
-    raw: int = 0
-    under: int = 0
+    def __init__(self, number: float = 1.0) -> None:
+        self.number = number
+        self.exponent: Linear = {}
+        self.sums: dict[Sum, float] = {}
+        self.others: dict[Node, float] = {}
+        #: What stands in exponents, in the order of first use.
+        self.moving: dict[Node, None] = {}
+        self.exponentials = self.raw = self.under = 0
 
     def take_sum(self, found: Sum, power: float) -> None:
         """Multiply by a power of a sum."""

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 
 from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
 from ...graph.kinds import EVEN, INVERSE, holds
-from ...graph.scalars.arithmetic import PRODUCTS, peel, terms_of, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ...ground.gc_pause import noted
 from ..rewriter import rule, spread
 from .factors import NAMES, ROWS, TABLE, Vanishing, quotient_of, vanishing
 from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
-from .products import Monomial, decomposed, powers_multiplied
+from .products import decomposed, powers_multiplied
 
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6
@@ -59,8 +59,8 @@ def smooth_quotient(node: Node) -> Node | None:
     seen = _that_vanish(whole.powers)
     if not seen or not _may_meet(whole.powers, seen) or not _may_hold_vanishing(node):
         return None
-    product = Monomial(whole.number, whole.powers.copy())
-    found: dict[Node, tuple[Vanishing, Monomial]] = {}
+    product = PowerProduct(whole.number, whole.powers.copy())
+    found: dict[Node, tuple[Vanishing, PowerProduct]] = {}
     for base, (known, own) in seen.items():
         aligned = _aligned(known, product.powers[base], product)
         argument = own if aligned is known else decomposed(aligned.argument)
@@ -75,7 +75,7 @@ def smooth_quotient(node: Node) -> Node | None:
     chosen = [base for base, (known, own) in found.items() if _is_met(base, known, own, product, found)]
     if not chosen:
         return None
-    rest = Monomial(product.number, {n: p for n, p in product.powers.items() if n not in chosen})
+    rest = PowerProduct(product.number, {n: p for n, p in product.powers.items() if n not in chosen})
     smooth: list[tuple[Node, int]] = []
     for base in chosen:
         known, own = found[base]
@@ -97,11 +97,11 @@ def smooth_quotient(node: Node) -> Node | None:
     return result
 
 
-def _that_vanish(powers: dict[Node, int]) -> dict[Node, tuple[Vanishing, Monomial]]:
+def _that_vanish(powers: dict[Node, int]) -> dict[Node, tuple[Vanishing, PowerProduct]]:
     """Return the factors that vanish at 0, and how."""
     numbers = powers.values()
     look = _in_quotient if numbers and min(numbers) < 0 < max(numbers) else _in_product
-    seen: dict[Node, tuple[Vanishing, Monomial]] = {}
+    seen: dict[Node, tuple[Vanishing, PowerProduct]] = {}
     for base in powers:
         found = look(base) if base.op in _VANISH or base.is_additive else None
         if found is not None:
@@ -109,7 +109,7 @@ def _that_vanish(powers: dict[Node, int]) -> dict[Node, tuple[Vanishing, Monomia
     return seen
 
 
-def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomial]]) -> bool:
+def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, PowerProduct]]) -> bool:
     """Tell whether the argument of a factor that vanishes may stand on the other side of the fraction; most do not."""
     owned: dict[Node, bool] = {}
     for base, (known, own) in seen.items():
@@ -133,7 +133,7 @@ def _may_meet(powers: dict[Node, int], seen: dict[Node, tuple[Vanishing, Monomia
 
 
 @noted
-def _in_quotient(base: Node) -> tuple[Vanishing, Monomial] | None:
+def _in_quotient(base: Node) -> tuple[Vanishing, PowerProduct] | None:
     """Return how a factor that stands beside a divisor vanishes, and its argument as a product; None where it does not.
 
     Most factors are those of many products.
@@ -142,12 +142,12 @@ def _in_quotient(base: Node) -> tuple[Vanishing, Monomial] | None:
 
 
 @noted
-def _in_product(base: Node) -> tuple[Vanishing, Monomial] | None:
+def _in_product(base: Node) -> tuple[Vanishing, PowerProduct] | None:
     """Return the same of a factor that stands beside others alone."""
     return _argued(vanishing(base, False)) if _may_vanish(base) else None
 
 
-def _argued(known: Vanishing | None) -> tuple[Vanishing, Monomial] | None:
+def _argued(known: Vanishing | None) -> tuple[Vanishing, PowerProduct] | None:
     own = None if known is None else decomposed(known.argument)
     return None if known is None or own is None or not own.powers else (known, own)
 
@@ -174,7 +174,7 @@ def _coefficients(node: Node) -> dict[Node, float]:
     return {key: value for key, value in found.items() if value}
 
 
-def _aligned(known: Vanishing, power: int, product: Monomial) -> Vanishing:
+def _aligned(known: Vanishing, power: int, product: PowerProduct) -> Vanishing:
     """Write the argument, where it is a sum, as a multiple of that on the other side of the fraction."""
     u = peel(known.argument)
     if not u.is_additive or u in product.powers:
@@ -186,7 +186,7 @@ def _aligned(known: Vanishing, power: int, product: Monomial) -> Vanishing:
     return known
 
 
-def _gather_squares(product: Monomial, length: Node) -> None:
+def _gather_squares(product: PowerProduct, length: Node) -> None:
     """Write what is the square of a length, ``w @ w`` for norm(w), as its second power."""
     for square in squares_of(length):
         power = product.powers.pop(square, 0)
@@ -196,7 +196,7 @@ def _gather_squares(product: Monomial, length: Node) -> None:
                 del product.powers[length]
 
 
-def _take_out(product: Monomial, base: Node, known: Vanishing, own: Monomial) -> None:
+def _take_out(product: PowerProduct, base: Node, known: Vanishing, own: PowerProduct) -> None:
     """Move divisors out of linear operations to a factor that vanishes with them, and factors to a divisor."""
     side = product.powers[base] * known.order
     for scalar, n in own.powers.items():
@@ -285,8 +285,9 @@ def _is_known(arg: Node) -> bool:
 
 
 def _is_met(
-    base: Node, known: Vanishing, own: Monomial, product: Monomial, found: dict[Node, tuple[Vanishing, Monomial]]
-) -> bool:
+    base: Node, known: Vanishing, own: PowerProduct, product: PowerProduct,
+    found: dict[Node, tuple[Vanishing, PowerProduct]],
+) -> bool:  # fmt: skip
     """Tell whether the base with which a factor vanishes stands on the other side of the fraction."""
     side = product.powers[base] * known.order
     for factor, n in own.powers.items():

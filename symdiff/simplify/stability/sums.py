@@ -302,7 +302,8 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     for factor, power in small.items():
         total = total + scaled_node(power, _LOGARITHMS[factor.op](factor))
     rest_of_it = {part: power for part, power in product.others.items() if part not in along and part not in small}
-    others = ExponentialProduct(product.number, others=rest_of_it)
+    others = ExponentialProduct(product.number)
+    others.others = rest_of_it
     for found, power in product.sums.items():
         if found.sign() != 1:
             return None
