@@ -33,7 +33,7 @@ from .facts import (
     is_upper,
     transposed,
 )
-from .rewriter import MOST_TERMS, STABILITY, Rule, key_of_term, settle, spread
+from .rewriter import MOST_TERMS, NUMBERS, STABILITY, Rule, key_of_term, settle, spread
 
 __all__ = ["Identity", "match", "plain", "read", "write"]
 
@@ -112,8 +112,6 @@ _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
 _COMMUTING = frozenset(
     ("maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "hypot", "logaddexp")
 )
-#: Operations of nodes that are one number.
-NUMBERS = ("constant", "reshape", "contract")
 ONE = Value(1.0)
 #: Most numbers in front of a product that are looked through: a chain of names and numbers may be long.
 _NUMBERS = 8
@@ -488,9 +486,8 @@ class Identity(Rule):
         calls = [term for _, term in self.left.terms if isinstance(term, Applied)]
         if not calls:
             raise InternalError(f"the equation {self.name!r} begins with a sum without a function, which is any sum")
-        return frozenset(
-            key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "") for call in calls
-        )
+        keys = {key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "") for call in calls}
+        return frozenset(keys | {"constant" for _, term in self.left.terms if isinstance(term, Value)})
 
     def rewrite(self, node: Node) -> Node | None:
         """Return the right side for a node that is the left side, None for any other."""

@@ -12,9 +12,9 @@ larger or smaller there than all parts of what was written, and than the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from .._kernels.system.sizes import Sizes, Span, drawn, exceeds, larger, leaves, repeated, smaller
@@ -24,13 +24,15 @@ from ..graph.scalars.arithmetic import SUMS
 from ..graph.scalars.functions import scalar_constant
 from ..ground.gc_pause import noted, notes
 
+T = TypeVar("T")
+
 #: How many sizes there are of which those of variables are made.
 _VARIABLES = 64
 #: Sizes up to which nothing overflows, and by how much one may exceed another: numbers such as 2 and pi, and roundings.
 _SMALL, _SLACK = 40.0, 4.0
 #: Numbers between which a constant has all its digits, with room for what it is multiplied by.
 _LEAST, _LARGEST = 1e-290, 1e290
-#: How deep exponents are looked into.
+#: How many signs, names and numbers in front are looked through.
 _DEPTH = 12
 #: How deep nodes are told apart.
 _FORM = 3
@@ -115,20 +117,27 @@ def _parts_of(node: Node) -> tuple[Node, ...]:
 
 def _sized(root: Node) -> _Sized:
     """Return the size of a node; what is found lasts as long as the notes of a pass."""
-    known: dict[Node, _Sized] = notes().setdefault(__name__, {})
+    return _from_below(root, "sizes", _parts_of, _sized_by)
+
+
+def _from_below(
+    root: Node, name: str, parts_of: Callable[[Node], Sequence[Node]], made: Callable[[Node, list[T]], T]
+) -> T:
+    """Return what is made of a node by what is made of its parts, noted under a name."""
+    known: dict[Node, T] = notes().setdefault((__name__, name), {})
     found = known.get(root)
     todo = [] if found is not None else [root]
     while todo:
         node, parts = todo[-1], []
-        for part in _parts_of(node):
-            sized = known.get(part)
-            if sized is None:
+        for part in parts_of(node):
+            there = known.get(part)
+            if there is None:
                 todo.append(part)
             else:
-                parts.append(sized)
+                parts.append(there)
         if todo[-1] is node:
             todo.pop()
-            known[node] = found = _sized_by(node, parts)
+            known[node] = found = made(node, parts)
     assert found is not None
     return found
 
@@ -166,35 +175,38 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
     return _Sized(Span(size, [part.span for part in parts], op in _ADDING, _SLACK), unknown)
 
 
-@noted
 def _value(exponent: Node) -> tuple[Sizes, frozenset[Node]]:
     """Return the value of an exponent at all points, and the parts of which nothing is known."""
-    return _value_of(exponent, _DEPTH)
+    return _from_below(exponent, "values", _valued_parts, _valued_by)
 
 
-def _value_of(node: Node, depth: int) -> tuple[Sizes, frozenset[Node]]:
+def _valued_parts(node: Node) -> tuple[Node, ...]:
+    """Return the parts on whose values that of a node depends: all, or the one beside a number."""
+    if node.op in _VALUES:
+        return node.args
+    if node.is_multiplicative and not _is_positive(node) and scalar_constant(node) is None:
+        if node.is_multiplication and scalar_constant(node.first):
+            return node.args[1:]
+        return node.args[:1] if scalar_constant(node.second) else ()
+    return ()
+
+
+def _valued_by(node: Node, parts: list[tuple[Sizes, frozenset[Node]]]) -> tuple[Sizes, frozenset[Node]]:
     c = scalar_constant(node)
     if c is not None:
         return repeated(c if math.isfinite(c) else 0.0), _NOTHING
-    if depth:
-        if node.op in _VALUES:
-            parts = [_value_of(arg, depth - 1) for arg in node.args]
-            return _VALUES[node.op](*[value for value, _ in parts]), frozenset().union(*[own for _, own in parts])
-        if _is_positive(node):
-            value, unknown = _variable(node)
-            return abs(value), unknown
-        if node.is_multiplicative:
-            first, second = map(scalar_constant, node.args)
-            if first and node.is_multiplication:
-                value, unknown = _value_of(node.args[1], depth - 1)
-                return value * first, unknown
-            if second:
-                value, unknown = _value_of(node.args[0], depth - 1)
-                return value * second if node.is_multiplication else value / second, unknown
-        if node.op == "log":
-            found = _sized(node.args[0])
-            return found.span.size, found.unknown
-    return _variable(node)
+    if node.op in _VALUES:
+        return _VALUES[node.op](*[value for value, _ in parts]), _NOTHING.union(*[own for _, own in parts])
+    if parts:
+        ((value, unknown),) = parts
+        if node.is_division:
+            return value / (scalar_constant(node.second) or 1.0), unknown
+        return value * (scalar_constant(node.first) or scalar_constant(node.second) or 1.0), unknown
+    if node.op == "log":
+        found = _sized(node.first)
+        return found.span.size, found.unknown
+    value, unknown = _variable(node)
+    return abs(value) if _is_positive(node) else value, unknown
 
 
 def _is_positive(node: Node) -> bool:

@@ -206,7 +206,7 @@ class _Table:
         self.asked: dict[str, int] = {}
         for row in rules:
             if row.terms:
-                self.by_term.setdefault(min(row.terms), []).append(row)
+                self.by_term.setdefault(min(row.terms - {"constant"}), []).append(row)
                 self.in_terms |= row.below[0] if row.below else _ANY
             for op in row.ops:
                 self.rows.setdefault(op, [])
@@ -269,6 +269,8 @@ class _Table:
             while part.is_multiplicative and part.args[part.is_division].is_constant:
                 part = part.args[part.is_multiplication]
                 op = part.op
+            if op in NUMBERS and scalar_constant(part) is not None:
+                op = "constant"
             key = key_of_term(op, part.first.op) if part.is_power else op
             rows = self.by_term.get(key)
             if rows is not None:
@@ -278,7 +280,7 @@ class _Table:
 
 
 def key_of_term(op: str, inside: str) -> str:
-    """Return what terms are told apart by: their operation, of powers that of the base."""
+    """Return what terms are told apart by: their operation, of powers that of the base; a number is a constant."""
     return f"{inside}**" if op == "power" else op
 
 
@@ -287,6 +289,8 @@ def union(kinds: Iterable[int]) -> int:
     return reduce(or_, kinds, 0)
 
 
+#: Operations of nodes that are one number.
+NUMBERS = ("constant", "reshape", "contract")
 #: Most terms of a sum of which some may be the left side of an equation.
 MOST_TERMS = 6
 #: Arguments up to which nodes are told apart by their operations.

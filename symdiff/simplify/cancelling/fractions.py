@@ -104,8 +104,10 @@ def _all_together(parts: list[PowerProduct], inside: list[_Seen], as_many: bool 
       below=(INVERSE,))
 def _slope_of_quotient(node: Node) -> Node | None:
     """Put the terms of a quotient's derivative on one denominator; those of lengths have forms of their own."""
+    if not all(map(_is_fraction, node.args[::-1])):
+        return None
     terms = terms_of(node, TERMS)
-    if not terms.whole or not all(map(_is_fraction, node.args)):
+    if not terms.whole:
         return None
     parts = [part for part in (monomial(sign, term) for sign, term in terms.parts) if part is not None]
     if len(parts) < len(terms.parts):

@@ -16,7 +16,8 @@ from ...graph.scalars.arithmetic import PowerProduct, factors_of, peel, terms_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..rewriter import multiplied, rule, spread, stabilize
 from ..stability.exponents import added, as_node, linear
-from .monomials import HIGHEST, like, monomial, terms_in, written
+from ..stability.products import decomposed
+from .monomials import like, monomial, terms_in, written
 from .parts import TERMS, total_of
 
 #: Most factors of a product that are looked at, and terms of a sum with a pole.
@@ -59,20 +60,20 @@ def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None
       below=(INVERSE, bit_of("root_gap")))
 def _root_quotient(node: Node) -> Node | None:
     """Take what is added under a root out of a difference that is divided, or divides."""
-    found = factors_of(node, _FACTORS, powers=HIGHEST, look=peel)
-    gap, power = next(((base, n) for base, n in found.parts if base.op == "root_gap"), (None, 0.0))
+    found = decomposed(node)
+    gap = None if found is None else next((base for base in found.powers if base.op == "root_gap"), None)
     added = None if gap is None else monomial(1.0, gap.args[1])
-    if gap is None or added is None or not found.whole:
+    if found is None or gap is None or added is None:
         return None
-    own = [(base, n) for base, n in found.parts if base is not gap]
-    if not any(n * power < 0.0 for _, n in own):  # what divides it may vanish where d does: sin(x), log1p(x)
+    power = found.powers[gap]
+    if not any(n * power < 0 for n in found.powers.values()):  # what divides it may vanish where d does: sin(x)
         return None
-    rest = _raised(added, int(power)).scaled(float(found.sign))
-    for base, n in own:
-        part = monomial(1.0, base)
+    rest = _raised(added, power).scaled(found.number)
+    for base, n in found.powers.items():
+        part = monomial(1.0, base) if base is not gap else PowerProduct(1.0, {})
         if part is None:
             return None
-        rest = rest.times(_raised(part, int(n)))
+        rest = rest.times(_raised(part, n))
     sign, product = written(rest)
     result = multiplied(product, [(elementwise("root_quotient", gap.args), power)])
     return spread(result if sign > 0 else elementwise("negative", (result,)), node.shape)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS
 from ...graph.scalars.functions import FUNCTIONS, Function
-from ..equations import NUMBERS, Identity
+from ..equations import Identity
+from ..rewriter import NUMBERS
 
 _LETTERS = "xyzw"
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from itertools import permutations
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE, bit_of
-from ...graph.scalars.arithmetic import factors_of, peel
 from ..rewriter import rule, spread, union
 from .exponents import added, linear
-from .products import as_monomial, powers_multiplied
+from .products import decomposed, powers_multiplied
 
-#: Most factors of a product that are looked at.
-_FACTORS = 12
 #: Quotients of two functions that overflow, or vanish, together.
 _RATIOS = {("i1", "i0"): "i_ratio", ("k1", "k0"): "k_ratio"}
 #: Functions whose quotient at two places is a function of its own.
@@ -26,9 +22,7 @@ _LIKE = frozenset(("gamma", *_AT_TWO_PLACES, *(name for pair in _RATIOS for name
       below=(INVERSE, union(map(bit_of, _LIKE))))
 def _ratio_of_like_functions(node: Node) -> Node | None:
     """Divide functions that overflow or vanish together where their quotient has a name."""
-    if not any(part.op in _LIKE for part, _ in factors_of(node, _FACTORS, powers=math.inf, look=peel).parts):
-        return None
-    product = as_monomial(node)
+    product = decomposed(node)
     if product is None:
         return None
     like = [(base, n) for base, n in product.powers.items() if base.op in _LIKE]
