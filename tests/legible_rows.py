@@ -28,6 +28,7 @@ X: Mapping[str, Any] = {"x": ()}
 XY: Mapping[str, Any] = {"x": (), "y": ()}
 NORMAL = "exp(-(x - m)**2 / (2 * s**2)) / (s * sqrt(2 * pi))"
 XMS: Mapping[str, Any] = {"x": (), "m": (), "s": ()}
+WEIBULL: Mapping[str, Any] = dict.fromkeys("xmsk", ())
 NUMBERS = [
     Row("x*x*y", "y", XY, "x ** 2"),
     Row("gamma(4) * x", "x", X, "6"),
@@ -203,6 +204,9 @@ STATISTICS = [
     Row("sum(maximum(X@w, 0)**2)", "w", LAYER, "2 * ((X.T * heaviside(X @ w, 0.5)) @ X)", 2),
     Row("sum(minimum(x, 0)**2)", "x", ALONG, "2 * minimum(x, 0)"),
     Row("sum(maximum(x, 0)**3)", "x", ALONG, "6 * diag(maximum(x, 0))", 2),
+    Row("log(k/s) + (k - 1)*log(x/s) - (x/s)**k", "s", WEIBULL, "(k * (x / s) ** k - k) / s"),
+    Row("((x + m)/s)**k", "s", WEIBULL, "-k * ((x + m) / s) ** k / s"),
+    Row("(s/x)**(k + 2)", "x", WEIBULL, "-(k + 2) * (s / x) ** (k + 2) / x"),
     Row("sum(maximum(0, 1 - y*(X@w))**2)", "w", LAYER,
         "2 * ((X.T * (y ** 2 * heaviside(1 - y * (X @ w), 0.5))) @ X)", 2),
     Row("maximum(0, norm(a - p) - norm(a - q) + c)", "a", TRIPLET,
@@ -216,6 +220,11 @@ STATISTICS = [
     Row("log(det((S + T)/2)) - log(det(S@T))/2", "S", PAIR, "inv(S + T) - 0.5 * inv(S)"),
     Row("log(det(S)*det(T))", "T", PAIR, "inv(T)"),
     Row("log(abs(det(A@X@B)))", "X", CONTROL, "inv(X).T"),
+    Row("trace(A @ inv(B @ A) @ X)", "X", CONTROL, "inv(B).T"),
+    Row("trace(A @ inv(X @ A))", "X", CONTROL, "-inv(X).T @ inv(X).T"),
+    Row("trace(inv(A.T @ B) @ A.T @ X)", "X", CONTROL, "inv(B).T"),
+    Row("logabsdet(inv(X) @ A)", "X", CONTROL, "-inv(X).T"),
+    Row("(trace(inv(X) @ A) - logabsdet(inv(X) @ A)) / 2", "X", CONTROL, "-0.5 * (inv(X) @ (A - X) @ inv(X)).T"),
     Row("trace(inv(3*X))", "X", CONTROL, "-inv(X).T @ inv(X).T / 3"),
     Row("sum((A@P@A.T - P + Q)**2)", "P", CONTROL,
         "2 * (A.T @ (A @ P @ A.T - P + Q) @ A - (A @ P @ A.T - P + Q))"),

@@ -15,6 +15,7 @@ from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, factors_of, fraction_of, scaled, terms_of
 from ...graph.scalars.functions import FUNCTIONS
 from ..rewriter import make, rule, settle, spread
+from ..stability.products import decomposed, powers_multiplied
 from .parts import FACTORS, TERMS, total_of
 
 #: An exponent as numbers times terms; the number alone is that of None.
@@ -60,6 +61,28 @@ def _without_a_base(node: Node) -> Node | None:
             above, exponent = not above, {None: -exponent[None]}
         sides[above].setdefault(base, []).append(_Factor(part, n > 0, exponent))
     return _joined(node, sides) or _cancelled(node, sides)
+
+
+@rule("multiply divide", "x (x / s)**(k - 1) / s", "(x / s)**k", "shown")
+def _power_of_product(node: Node) -> Node | None:
+    """Take what a power is of into it, once more; for what is shown alone."""
+    found = decomposed(node)
+    if found is None:
+        return None
+    for part, n in found.powers.items():
+        if n != 1 or not part.is_power or part.first.op not in PRODUCTS:
+            continue
+        (base, exponent), own = _as_power(part), decomposed(part.first)
+        if own is None or exponent.keys() == {None}:
+            continue
+        rest = found.times(own.inverse())
+        if all(found.powers.get(factor, 0) / k >= 1.0 for factor, k in own.powers.items()):
+            more = _sum(exponent.get(None, 0.0), 1.0)
+            over, under = _written(base, {x: c for x, c in {**exponent, None: more}.items() if c})
+            powers = {factor: k for factor, k in rest.powers.items() if factor is not part}
+            product = powers_multiplied([*powers.items(), (_divided(over, under), 1)], rest.number)
+            return spread(product, node.shape)
+    return None
 
 
 def _joined(node: Node, sides: dict[bool, dict[Node, list[_Factor]]]) -> Node | None:

@@ -20,7 +20,7 @@ from ...graph.kinds import CONTRACTED, FAILING
 from ...graph.primitives import DETERMINANTS
 from ...graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..facts import factors_along, is_definite, is_symmetric
-from ..rewriter import make, rule
+from ..rewriter import make, rule, settle
 
 #: Most terms of a sum that are compared with each other.
 _WINDOW = 9
@@ -259,6 +259,32 @@ def _inverse_beside_matrix(node: Node) -> Node | None:
         return None
     rest = [_cancelled(chain, chains, False) for chain in chains]
     return None if rest == chains else _rebuilt(rest, node)
+
+
+@rule("contract", "A inv(B A), inv(A B) A", "inv(B)", "derived", below=(FAILING,))
+def _inverse_of_product_beside_factor(node: Node) -> Node | None:
+    """Cancel a factor of a product beside its inverse: a derivative may have a value where the formula has none."""
+    chains = chains_of(node)
+    if chains is None:
+        return None
+    rest = [_without_factor(chain) for chain in chains]
+    return None if rest == chains else _rebuilt(rest, node)
+
+
+def _without_factor(chain: Chain) -> Chain:
+    """Take one square factor of a product out of its inverse, if it stands beside that."""
+    links = list(chain.links)
+    for place, (node, turned) in enumerate(links):
+        word = word_of(node.first) if node.op == "inv" else ()
+        if len(word) < 2 or any(part.node.shape != node.shape for part in word):
+            continue
+        step = -1 if turned else 1
+        for beside, factor, left in ((place - step, word[-1], word[:-1]), (place + step, word[0], word[1:])):
+            if 0 <= beside < len(links) and links[beside] == (_turned([factor])[0] if turned else factor):
+                inverse = word_of(settle(matrix("inv", _rebuilt([Chain((0, 1), left, False)], node))))
+                links[min(place, beside) : max(place, beside) + 1] = _turned(inverse) if turned else inverse
+                return chain._replace(links=tuple(links))
+    return chain
 
 
 def without_inverses(node: Node) -> Node:
