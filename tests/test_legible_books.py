@@ -117,7 +117,7 @@ ROWS = [
         "q = h * n / k\n(3 * h * n ** 2 - h ** 2 * n ** 3 / (k * (1 - exp(-q)))) / (exp(q) - 1)"),
     # a bond's price by its yield, and SABR's logarithm by its argument
     Row("sum(c/(1+r)**t)", "r", {"c": "n", "t": "n", "r": ()},
-        "-sum(t * c / (1 + r) ** t) / (1 + r)"),
+        "-sum(t * c / (1 + r) ** (t + 1))"),
     Row("log(sqrt(3-2*r*z+z**2)+z-r)", "z", {"r": (), "z": ()},
         "1 / sqrt(3 - 2 * r * z + z ** 2)"),
     Row("log(tan(x/2))", "x", {"x": ()},

@@ -7,12 +7,13 @@ comes from the chain rule, as in ``gamma(x) digamma(x) / gamma(x)``, and would b
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
-from ...graph import Node, constant, elementwise, number
+from ...graph import Node, constant, elementwise, number, postorder
 from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, factors_of, fraction_of, scaled, terms_of
+from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, PowerProduct, factors_of, fraction_of, scaled, terms_of
 from ...graph.scalars.functions import FUNCTIONS
 from ..rewriter import make, rule, settle, spread
 from ..stability.products import decomposed, powers_multiplied
@@ -21,9 +22,14 @@ from .parts import FACTORS, TERMS, total_of
 #: An exponent as numbers times terms; the number alone is that of None.
 _Exponent: TypeAlias = dict[Node | None, float]
 
+#: A base, and the terms of its exponent that are no numbers.
+_Letters: TypeAlias = tuple[Node, frozenset[tuple[Node | None, float]]]
+
 _ONE = constant(1.0)
 #: Powers from which on divisors leave the range of numbers where others are ordinary.
 _HIGH = 3.0
+#: Most nodes of a base that is taken out of a sum.
+_SHORT = 3
 #: What does so in any power.
 _FUNCTIONS = FUNCTIONS.keys() - {*ARITHMETIC, "sqrt", "where", "abs"}
 
@@ -77,12 +83,68 @@ def _power_of_product(node: Node) -> Node | None:
             continue
         rest = found.times(own.inverse())
         if all(found.powers.get(factor, 0) / k >= 1.0 for factor, k in own.powers.items()):
-            more = _sum(exponent.get(None, 0.0), 1.0)
-            over, under = _written(base, {x: c for x, c in {**exponent, None: more}.items() if c})
+            over, under = _written(base, _added(exponent, {None: 1.0}, 1.0))
             powers = {factor: k for factor, k in rest.powers.items() if factor is not part}
-            product = powers_multiplied([*powers.items(), (_divided(over, under), 1)], rest.number)
-            return spread(product, node.shape)
+            joint = powers_multiplied([*powers.items(), (_divided(over, under), 1)], rest.number)
+            return spread(joint, node.shape)
     return None
+
+
+@rule("multiply divide", "x x**t", "x**(t + 1)", "shown")
+def _powers_with_letters(node: Node) -> Node | None:
+    """Join all powers of one base, if the exponent of one is no number; for what is shown alone."""
+    found = decomposed(node)
+    if found is None or not any(part.is_power for part in found.powers):
+        return None
+    bases: dict[Node, list[tuple[Node, int, _Exponent]]] = {}
+    for part, n in found.powers.items():
+        base, exponent = _as_power(part)
+        bases.setdefault(base, []).append((part, n, exponent))
+    for base, factors in bases.items():
+        if len(factors) > 1 and any(exponent.keys() != {None} for _, _, exponent in factors):
+            joined: _Exponent = {}
+            for _, n, exponent in factors:
+                joined = _added(joined, exponent, float(n))
+            rest = {part: n for part, n in found.powers.items() if part not in [factor for factor, _, _ in factors]}
+            joint = powers_multiplied([*rest.items(), (_divided(*_written(base, joined)), 1)], found.number)
+            return spread(joint, node.shape)
+    return None
+
+
+@rule("add subtract", "a x**t - b x**(t + 1)", "x**t (a - b x)", "shown")
+def _lowest_power_with_letters(node: Node) -> Node | None:
+    """Take the lowest power of a short base out of all terms, if letters stand in its exponent; for what is shown."""
+    parts = terms_of(node, TERMS).parts
+    terms = [decomposed(term) for _, term in parts]
+    products = [term for term in terms if term is not None]
+    if len(products) < len(parts):
+        return None
+    seen = [dict(_with_letters(term)) for term in products]
+    for (base, letters), (_, least) in seen[0].items():
+        if any((base, letters) not in own for own in seen) or len(postorder([base])) > _SHORT:
+            continue
+        numbers = [own[base, letters][1] for own in seen]
+        low = min(numbers)
+        if low == max(numbers) or not all((place - least).is_integer() for place in numbers):
+            continue
+        left = []
+        for (sign, _), whole, own, place in zip(parts, products, seen, numbers, strict=True):
+            powers = {part: n for part, n in whole.powers.items() if part is not own[base, letters][0]}
+            raised = [(base, int(place - low))] if place > low else []
+            left.append((sign, powers_multiplied([*powers.items(), *raised], whole.number)))
+        common = _divided(*_written(base, _added(dict(letters), {None: low}, 1.0)))
+        return spread(elementwise("multiply", (common, total_of(left))), node.shape)
+    return None
+
+
+def _with_letters(product: PowerProduct) -> Iterator[tuple[_Letters, tuple[Node, float]]]:
+    """Yield bases with the letters in their exponents, each with the power and the number in its exponent."""
+    for part, n in product.powers.items():
+        if part.is_power and number(part.args[1]) is None:
+            base, own = _as_power(part)
+            exponent = _added({}, own, float(n))
+            constant_term = exponent.pop(None, 0.0)
+            yield (base, frozenset(exponent.items())), (part, constant_term)
 
 
 def _joined(node: Node, sides: dict[bool, dict[Node, list[_Factor]]]) -> Node | None:
@@ -184,13 +246,18 @@ def _as_power(part: Node) -> tuple[Node, _Exponent]:
 
 def _shorter(one: _Exponent, other: _Exponent, sign: float) -> _Exponent | None:
     """Return a sum or difference of exponents, without terms that are 0; None where nothing cancels."""
-    total = dict(one)
-    for term, c in other.items():
-        total[term] = _sum(total.get(term, 0.0), sign * c)
-    total = {term: c for term, c in total.items() if c}
+    total = _added(one, other, sign)
     if one.keys() == other.keys() == {None}:
         return total if total.get(None, 0.0).is_integer() else None  # a root stays: others have it in common
     return total if len(total) < max(len(one), len(other)) else None
+
+
+def _added(one: _Exponent, other: _Exponent, scale: float) -> _Exponent:
+    """Return a sum of exponents, without terms that are 0."""
+    total = dict(one)
+    for term, c in other.items():
+        total[term] = _sum(total.get(term, 0.0), scale * c)
+    return {term: c for term, c in total.items() if c}
 
 
 def _sum(a: float, b: float) -> float:
@@ -205,7 +272,7 @@ def _written(base: Node, exponent: _Exponent) -> tuple[Node, Node]:
         return _ONE, _ONE
     sign = 1.0 if any(c > 0 for c in exponent.values()) else -1.0
     terms = [(sign * c, _ONE if x is None else x) for x, c in exponent.items()]
-    terms.sort(key=lambda term: term[0] < 0)  # a - 1, not -1 + a
+    terms.sort(key=lambda term: (term[0] < 0, term[1] is _ONE))  # a - 1 and a + 1, not -1 + a
     parts = [(math.copysign(1.0, c), make("multiply", constant(abs(c)), x)) for c, x in terms]
     power = make("power", base, total_of(parts))
     return (power, _ONE) if sign > 0 else (_ONE, power)
