@@ -6,10 +6,10 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from ....graph.sizes import Dim, Shape
-from ..common_factors import split_scalars
 from ..named_forms import padded, shift_of
 from ..reader import Reader, ReadingRules
 from ..terms import Term
+from ..words import split_scalars, without_sign
 
 #: Rules for derivatives that are written with diff.
 DIFFERENCES = ReadingRules()
@@ -34,7 +34,7 @@ class _Moved(NamedTuple):
 
     def alike(self) -> Hashable:
         """Return what neighbours have in common."""
-        return self.kind, _without_sign(self.of), self.axis, self.room
+        return self.kind, without_sign(self.of), self.axis, self.room
 
 
 @DIFFERENCES.of("sum")
@@ -73,15 +73,6 @@ def _of_order(reader: Reader, one: _Moved, order: int, start: Dim, shape: Shape)
     for _ in range(order):
         gap = _gap(reader, gap, one.axis)
     return gap if gap.shape == shape else reader.make("transpose", (gap,), None, shape)
-
-
-def _without_sign(x: Term) -> Hashable:
-    """Return the same for a difference and its negative."""
-    if x.kind == "sum" and x.data == (False, True):
-        return frozenset(x.args)
-    if x.kind in ("columns", "rows"):
-        return x.kind, *map(_without_sign, x.args)
-    return x
 
 
 def _moved(reader: Reader, term: Term, minus: bool) -> _Moved | None:
