@@ -16,7 +16,8 @@ SCALARS = ["", "2 * ", "s * ", "-3 * ", "-"]
 
 
 def read(formula: str) -> Node:
-    return read_formula(formula, SHAPES, ("shapes",)).value.node
+    node: Node = read_formula(formula, SHAPES, ("shapes",)).value.node
+    return node
 
 
 def value(node: Node) -> np.ndarray:
