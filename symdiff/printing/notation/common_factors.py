@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
+from .matrix_words import MatrixFactor, Scaled, count_transposes, joined, letters, split_scalars, turned_over
 from .named_forms import is_identity
 from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
 from .terms import CHAIN, SHORT, Term
-from .words import Letter, Scaled, count_transposes, joined, letters, split_scalars, turned_over
 
 RULES = ReadingRules()
 
@@ -342,7 +342,7 @@ def _common_letters(reader: Reader, term: Term) -> Term | None:
             of = reader.make(*given, (size, size))
         opposite = turned_words[k][0].of is not first[0].of
         inner.append((reader.product([*scalars, of], divisors, of.shape), (parts[k].minus != term.data[k]) != opposite))
-    total = Letter(kind, reader.sum(inner, max((of.shape for of, _ in inner), key=len)))
+    total = MatrixFactor(kind, reader.sum(inner, max((of.shape for of, _ in inner), key=len)))
     made = joined(reader, [*first[:count], total][::step]).of
     pairs = enumerate(zip(term.args, term.data, strict=True))
     new = (reader.product([*over, made], under, term.shape), False)
@@ -350,7 +350,7 @@ def _common_letters(reader: Reader, term: Term) -> Term | None:
 
 
 def _worth(
-    group: list[int], words: Sequence[Sequence[Letter]], parts: Sequence[Scaled], step: int
+    group: list[int], words: Sequence[Sequence[MatrixFactor]], parts: Sequence[Scaled], step: int
 ) -> Iterator[list[int]]:
     """Yield those of the products with a first, or last, letter in common that get shorter by writing it once."""
     longer = [k for k in group if len(words[k]) > 1]

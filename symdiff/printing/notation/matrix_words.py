@@ -40,7 +40,7 @@ def split_scalars(reader: Reader, term: Term) -> Scaled:
     return Scaled(negative, scalars, under, reader.product(arrays, [], core.shape))
 
 
-class Letter(NamedTuple):
+class MatrixFactor(NamedTuple):
     """A factor of a product that does not commute: a matrix, a column, a row, or a vector on the diagonal."""
 
     kind: str
@@ -64,31 +64,33 @@ def without_sign(x: Term) -> Hashable:
 _KINDS, _TURNED = {1: "column", 2: "matrix"}, {"column": "row", "row": "column"}
 
 
-def letters(reader: Reader, x: Term) -> list[Letter]:
+def letters(reader: Reader, x: Term) -> list[MatrixFactor]:
     """Return a vector or a matrix as a product from left to right."""
     if x.kind == "matmul" and all(arg.ndim <= 2 for arg in x.args) and x.args[0].ndim == 2:
         return [
             letter
             for arg in x.args
-            for letter in (letters(reader, arg) if arg.kind == "matmul" else [Letter(_KINDS[arg.ndim], arg)])
+            for letter in (letters(reader, arg) if arg.kind == "matmul" else [MatrixFactor(_KINDS[arg.ndim], arg)])
         ]
     if x.kind == "outer":
         return [*letters(reader, x.args[0]), *_turned(reader, letters(reader, x.args[1]))]
     if x.kind == "rows":
-        return [Letter("diag", x.args[0]), *letters(reader, x.args[1])]
+        return [MatrixFactor("diag", x.args[0]), *letters(reader, x.args[1])]
     if x.kind == "columns":
-        return [*letters(reader, x.args[0]), Letter("diag", x.args[1])]
+        return [*letters(reader, x.args[0]), MatrixFactor("diag", x.args[1])]
     if x.kind == "diag":
-        return [Letter("diag", x.args[0])]
-    return [Letter(_KINDS[x.ndim], x)]
+        return [MatrixFactor("diag", x.args[0])]
+    return [MatrixFactor(_KINDS[x.ndim], x)]
 
 
-def _turned(reader: Reader, word: Sequence[Letter]) -> list[Letter]:
+def _turned(reader: Reader, word: Sequence[MatrixFactor]) -> list[MatrixFactor]:
     """Return the transpose of a product."""
-    return [Letter(_TURNED.get(kind, kind), turned_over(reader, of) if of.ndim == 2 else of) for kind, of in word[::-1]]
+    return [
+        MatrixFactor(_TURNED.get(kind, kind), turned_over(reader, of) if of.ndim == 2 else of) for kind, of in word[::-1]
+    ]
 
 
-def joined(reader: Reader, word: Sequence[Letter]) -> Letter:
+def joined(reader: Reader, word: Sequence[MatrixFactor]) -> MatrixFactor:
     """Return a product as one letter."""
     *front, last = word
     if not front:
@@ -97,22 +99,22 @@ def joined(reader: Reader, word: Sequence[Letter]) -> Letter:
     if row is not None:
         _, right = joined(reader, _turned(reader, word[row:]))
         if row == 0:
-            return Letter("row", right)
+            return MatrixFactor("row", right)
         _, left = joined(reader, word[:row])
-        return Letter("matrix", reader.make("outer", (left, right), None, left.shape + right.shape))
+        return MatrixFactor("matrix", reader.make("outer", (left, right), None, left.shape + right.shape))
     first, *rest = word
     if last.kind == "diag" or first.kind == "diag":
         kind, of = joined(reader, front if last.kind == "diag" else rest)
         v = last.of if last.kind == "diag" else first.of
         if kind != "matrix":
-            return Letter(kind, reader.product([of, v] if last.kind == "diag" else [v, of], [], v.shape))
+            return MatrixFactor(kind, reader.product([of, v] if last.kind == "diag" else [v, of], [], v.shape))
         if last.kind == "diag":
-            return Letter("matrix", reader.make("columns", (of, v), None, of.shape))
-        return Letter("matrix", reader.make("rows", (v, of), None, of.shape))
+            return MatrixFactor("matrix", reader.make("columns", (of, v), None, of.shape))
+        return MatrixFactor("matrix", reader.make("rows", (v, of), None, of.shape))
     place = next((k for k, letter in enumerate(word) if letter.kind == "diag"), None)
     if place is not None:
         word = [joined(reader, word[: place + 1]), joined(reader, word[place + 1 :])]
-    return Letter(last.kind, reader.chain([letter.of for letter in word]))
+    return MatrixFactor(last.kind, reader.chain([letter.of for letter in word]))
 
 
 def turned_over(reader: Reader, matrix: Term) -> Term:
