@@ -85,9 +85,8 @@ def letters(reader: Reader, x: Term) -> list[MatrixFactor]:
 
 def _turned(reader: Reader, word: Sequence[MatrixFactor]) -> list[MatrixFactor]:
     """Return the transpose of a product."""
-    return [
-        MatrixFactor(_TURNED.get(kind, kind), turned_over(reader, of) if of.ndim == 2 else of) for kind, of in word[::-1]
-    ]
+    turned = [(_TURNED.get(kind, kind), turned_over(reader, of) if of.ndim == 2 else of) for kind, of in word[::-1]]
+    return [MatrixFactor(*factor) for factor in turned]
 
 
 def joined(reader: Reader, word: Sequence[MatrixFactor]) -> MatrixFactor:
