@@ -266,12 +266,6 @@ def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> No
     product.take(made, 1)
 
 
-def is_nothing(product: CollectedProduct) -> bool:
-    """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
-    zeros = [base for base in product.over if number(base) == 0.0]
-    return bool(zeros) and all(base in zeros or base.is_size for base in (*product.over, *product.under))
-
-
 def _is_square(node: Node) -> bool:
     """Tell whether a node cannot be negative, as far as a short look goes."""
     return all(sign > 0 and _is_square_term(term) for sign, term in terms_of(node, WINDOW).parts)
