@@ -41,7 +41,6 @@ from .products import (
     by_fewer_functions,
     directed,
     multiplied_in,
-    powers_within,
     times,
     whole_exponent,
     without,
@@ -182,9 +181,6 @@ class _Collector:
                     product.number = sign
                     product.take(self.added(scaled, base.shape), 1)
                     continue
-            if pushed := powers_within(product, terms):
-                del product.over[base]
-                product.take(self.added(pushed, base.shape), 1)
         for side in (product.over, product.under):
             for base in [base for base, n in side.items() if n == 1 and base in self.sums]:
                 if found := multiplied_in(side, self.sums[base], base):

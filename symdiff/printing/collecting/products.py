@@ -316,20 +316,6 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     return found
 
 
-def powers_within(product: CollectedProduct, terms: Sequence[CollectedProduct]) -> list[CollectedProduct] | None:
-    """Move variables beside a sum, of which each term has a power, into these; None where there are none."""
-    moved = [base for base, n in product.over.items() if is_leaf(base) and not base.shape
-             and not base.is_constant and all(term.over.get(base, 0) > 1 for term in terms)]  # fmt: skip
-    if not moved:
-        return None
-    result = [term.copy() for term in terms]
-    for base in moved:
-        n = product.over.pop(base)
-        for term in result:
-            term.take(base, n)
-    return result
-
-
 def multiplied_in(
     side: dict[Node, int], terms: Sequence[CollectedProduct], whole: Node
 ) -> list[CollectedProduct] | None:
