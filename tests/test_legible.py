@@ -79,7 +79,7 @@ ROWS = [
     ),
     Row(
         "trace(inv(X.T @ C @ X) @ X.T @ B @ X)", "X", {"X": ("n", "k"), "C": S("n"), "B": S("n")},
-        "2 * (B @ X @ inv(X.T @ C @ X) - C @ X @ (inv(X.T @ C @ X) @ X.T @ B @ X @ inv(X.T @ C @ X)))",
+        "2 * ((eye(n) - C @ X @ inv(X.T @ C @ X) @ X.T) @ B @ X @ inv(X.T @ C @ X))",
         lambda X, C, B: 2 * B @ X @ inv(X.T @ C @ X) - 2 * C @ X @ inv(X.T @ C @ X) @ X.T @ B @ X @ inv(X.T @ C @ X),
     ),
     Row(

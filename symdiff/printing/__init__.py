@@ -15,6 +15,7 @@ Files
     from_entries  sums of single entries as the vector or matrix they make up
     loops         what stands where in a loop
     layout        one line, or definitions and a result
+    calls         what is written as a call
     text          the language of the parser
     folded        numbers that the parser computes, and calls where it refuses to
     signs         the signs of that line, in Unicode

@@ -53,7 +53,8 @@ def present(root: Node, *, derived: bool) -> Node:
     if not derived:
         return _made_whole(root, derived=False)
     finished = finish([root])[0]
-    forms = dict.fromkeys((shorten(finished), finished, shorten(wholes_in_lowest_terms(finished))))
+    whole = wholes_in_lowest_terms(finished)
+    forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
     written = [_shortest(_made_whole(form, derived=True)) for form in forms]
     shown = written[0]
     for other in written[1:]:

@@ -8,11 +8,12 @@ formula of any size is written in linear time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from ..graph import Node
 from ..ground.budget import reserve, spend
+from .calls import CALLS
 from .notation import Readings, Term, counted, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
@@ -76,10 +77,17 @@ class Style(ABC):
     def reference(self, name: str) -> Piece:
         """Return the name of an input or of a definition."""
 
+    @abstractmethod
+    def called(self, name: str, *args: str) -> Piece:
+        """Return a call."""
+
     def write(self, term: Term) -> Piece:
         """Write one term whose arguments are written already."""
-        result: Piece = getattr(self, f"_write_{term.kind}")(term)
-        return result
+        own: Callable[[Term], Piece] | None = getattr(self, f"_write_{term.kind}", None)
+        if own is not None:
+            return own(term)
+        name, *more = CALLS[term.kind](term)
+        return self.called(name, *map(self.plain, term.args), *more)
 
 
 def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken: Iterable[str] = ()) -> Layout:

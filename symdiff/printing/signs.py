@@ -29,6 +29,7 @@ class MathSigns(Style):
         "cholesky": "chol",
         "logdet": "log det",
         "logabsdet": "log |det|",
+        "trace": "tr",
     }
     fences: ClassVar[dict[str, tuple[str, str]]] = {
         "abs": ("|", "|"),

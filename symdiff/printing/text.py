@@ -10,6 +10,7 @@ from ..graph import Item
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
+from .calls import along
 from .folded import Folded
 from .layout import Piece, Style
 from .loops import group, parts_of_loop
@@ -84,13 +85,17 @@ class TextStyle(Style):
         """Return a name; one that the grammar lacks is shown in quotes."""
         return Piece(name if is_name(name) else repr(name), ATOM)
 
-    def arguments(self, term: Term, *more: str) -> str:
+    def arguments(self, term: Term) -> str:
         """Return the arguments of a call."""
-        return ", ".join([*map(self.plain, term.args), *more])
+        return ", ".join(map(self.plain, term.args))
+
+    def called(self, name: str, *args: str) -> Piece:
+        """Return a call."""
+        return Piece(f"{name}({', '.join(args)})", POSTFIX)
 
     def call(self, name: str, term: Term, *more: str) -> Piece:
         """Return a call of ``name`` with the arguments of ``term``."""
-        return Piece(f"{name}({self.arguments(term, *more)})", POSTFIX)
+        return self.called(name, *map(self.plain, term.args), *more)
 
     # ------------------------------------------------------------ leaves
 
@@ -122,9 +127,6 @@ class TextStyle(Style):
 
     def _write_array(self, term: Term) -> Piece:
         return Piece(_nested(term.data.tolist()), ATOM)
-
-    def _write_elided(self, term: Term) -> Piece:
-        return Piece(f"array({show(term.shape)})", POSTFIX)  # which the parser refuses with a word
 
     def _write_arange(self, term: Term) -> Piece:
         first, stop, step = term.data
@@ -223,18 +225,6 @@ class TextStyle(Style):
     def _write_not(self, term: Term) -> Piece:
         return Piece(f"~{self.wrapped(term.args[0], POWER)}", UNARY)
 
-    def _write_where(self, term: Term) -> Piece:
-        return self.call("where", term)
-
-    def _write_step(self, term: Term) -> Piece:
-        return self.call("heaviside", term, "0.5")
-
-    def _write_cross(self, term: Term) -> Piece:
-        return self.call("cross", term)
-
-    def _write_skew(self, term: Term) -> Piece:
-        return self.call("skew", term)
-
     def _write_call(self, term: Term) -> Piece:
         if term.data == "mod":
             a, b = term.args
@@ -259,27 +249,6 @@ class TextStyle(Style):
     def _write_transpose(self, term: Term) -> Piece:
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}.T", POSTFIX)
 
-    def _write_permute(self, term: Term) -> Piece:
-        return self.call("transpose", term, show(term.data))
-
-    def _write_outer(self, term: Term) -> Piece:
-        return self.call("outer", term)
-
-    def _write_trace(self, term: Term) -> Piece:
-        return self.call("trace", term)
-
-    def _write_diag(self, term: Term) -> Piece:
-        return self.call("diag", term)
-
-    def _write_diagonal(self, term: Term) -> Piece:
-        if term.args[0].ndim == 2:
-            return self.call("diag", term)
-        p, q = term.data
-        return self.call("diagonal", term, "0", str(p), str(q))
-
-    def _write_total(self, term: Term) -> Piece:
-        return self.call("sum", term, *_axis(term.data, term.args[0].ndim))
-
     def _write_rows(self, term: Term) -> Piece:
         v, x = term.args
         return Piece(f"{self.wrapped(v, POSTFIX)}[:, None] * {self.wrapped(x, UNARY)}", PRODUCT)
@@ -293,9 +262,6 @@ class TextStyle(Style):
             return Piece("[" * term.ndim + self.plain(term.args[0]) + "]" * term.ndim, ATOM)
         keys = ", ".join(":" if old else "None" for old in term.data)
         return Piece(f"{self.wrapped(term.args[0], POSTFIX)}[{keys}]", POSTFIX)
-
-    def _write_broadcast(self, term: Term) -> Piece:
-        return self.call("broadcast_to", term, show(term.shape))
 
     def _write_tensor(self, term: Term) -> Piece:
         labels, out = term.data
@@ -311,7 +277,7 @@ class TextStyle(Style):
         product = " * ".join(parts)
         if count == len(out):
             return Piece(product, PRODUCT)
-        return Piece(f"sum({product}, {_axis(tuple(range(len(out), count)), count + 1)[0]})", POSTFIX)
+        return Piece(f"sum({product}, {along(tuple(range(len(out), count)), count + 1)[0]})", POSTFIX)
 
     def _write_by_index(self, term: Term) -> Piece:
         out, products = term.data
@@ -331,14 +297,6 @@ class TextStyle(Style):
         (x,) = term.args
         return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(subscripts(term.data, x.shape))}]", POSTFIX)
 
-    def _write_pad(self, term: Term) -> Piece:
-        around = [show(widths) for widths in term.data]
-        return self.call("pad", term, around[0] if len(around) == 1 else show(around))
-
-    def _write_shift(self, term: Term) -> Piece:
-        places, axis = term.data
-        return self.call("shift", term, str(places), *([f"axis={axis}"] if axis else []))
-
     def _write_take(self, term: Term) -> Piece:
         axis, places = term.data
         keys = [":"] * axis + [str(list(places)) if places else ":0"]
@@ -351,25 +309,6 @@ class TextStyle(Style):
             return self.call("take_at", term, f"axis={axis}", f"shared={shared}")
         keys = [":"] * axis + [self.plain(at)]
         return Piece(f"{self.wrapped(x, POSTFIX)}[{', '.join(keys)}]", POSTFIX)
-
-    def _write_arranged(self, term: Term) -> Piece:
-        axis, back = term.data
-        return self.call("restore" if back else "arrange", term, *([f"axis={axis}"] if axis != -1 else []))
-
-    def _write_put(self, term: Term) -> Piece:
-        axis, shared = term.data
-        more = [f"axis={axis}"] * bool(axis) + [f"shared={shared}"] * bool(shared)
-        return self.call("add_at", term, str(term.shape[axis]), *more)
-
-    def _write_reduce(self, term: Term) -> Piece:
-        name, axes = term.data
-        ndim = term.args[0].ndim
-        if name in ("softmax", "log_softmax"):
-            return self.call(name, term, *(() if axes == (ndim - 1,) else _axis(axes, ndim + 1)))
-        return self.call(name, term, *_axis(axes, ndim))
-
-    def _write_reshape(self, term: Term) -> Piece:
-        return self.call("reshape", term, show(term.shape))
 
     def _write_concatenate(self, term: Term) -> Piece:
         more = f", axis={term.data}" if term.data else ""
@@ -386,18 +325,6 @@ class TextStyle(Style):
         inner = self.wrapped(term.args[0], POSTFIX) if backwards else self.plain(term.args[0])
         along = f", axis={axis}" if term.ndim > 1 else ""
         return Piece(f"{name}({inner}{flip}{along}){flip}", POSTFIX)
-
-    def _write_triangle(self, term: Term) -> Piece:
-        upper, offset = term.data
-        return self.call("triu" if upper else "tril", term, *([str(offset)] if offset else []))
-
-    def _write_inv(self, term: Term) -> Piece:
-        return self.call("inv", term)
-
-    def _write_matrix(self, term: Term) -> Piece:
-        return self.call(term.data, term)
-
-    _write_function = _write_matrix
 
     def _write_mapping(self, term: Term) -> Piece:
         return Piece(f"{self.reference(term.data).text} -> {self.plain(term.args[0])}", ARROW)
@@ -435,12 +362,6 @@ def _place(loop: Loop) -> str:
     if loop.part < loop.carried:
         return "[0]" + (f"[{loop.part}]" if loop.carried > 1 else "")
     return f"[1][{loop.part - loop.carried}]"
-
-
-def _axis(axes: tuple[int, ...], ndim: int) -> list[str]:
-    if len(axes) == ndim:
-        return []
-    return [f"axis={axes[0]}" if len(axes) == 1 else f"axis={show(axes)}"]
 
 
 def _nested(values: Any) -> str:

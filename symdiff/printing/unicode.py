@@ -25,6 +25,10 @@ _LONGEST_ROW = 8
 class MathStyle(MathSigns):
     """The style of books, in Unicode; LaTeX differs from it in its signs only."""
 
+    def called(self, name: str, *args: str) -> Piece:
+        """Return a call."""
+        return Piece(self.function(name, *args), ATOM)
+
     # ------------------------------------------------------------ leaves
 
     def number(self, value: float) -> Piece:
@@ -57,9 +61,6 @@ class MathStyle(MathSigns):
         rows = values.reshape(1, -1) if values.ndim < 2 else values
         written = [[self.number(float(value)).text for value in row] for row in rows]
         return Piece(self.rows_of(written, flat=values.ndim < 2), ATOM)
-
-    def _write_elided(self, term: Term) -> Piece:
-        return Piece(self.function("array", show(term.shape)), ATOM)
 
     def _write_arange(self, term: Term) -> Piece:
         return Piece(self.function("arange", *map(decimal, term.data)), ATOM)
@@ -191,11 +192,6 @@ class MathStyle(MathSigns):
     def _write_skew(self, term: Term) -> Piece:
         return Piece(self.turning(self.plain(term.args[0])), ATOM)
 
-    def _write_shift(self, term: Term) -> Piece:
-        places, axis = term.data
-        more = [f"axis={axis}"] if axis else []
-        return Piece(self.function("shift", self.plain(term.args[0]), str(places), *more), ATOM)
-
     def _write_pad(self, term: Term) -> Piece:
         (x,) = term.args
         if term.data in (((0, 1),), ((1, 0),)):
@@ -231,18 +227,9 @@ class MathStyle(MathSigns):
             return Piece(self.inverse_transposed(self.wrapped(x.args[0], ATOM)), POWER)
         return Piece(self.transposed(self.wrapped(x, ATOM)), POWER)
 
-    def _write_permute(self, term: Term) -> Piece:
-        return Piece(self.function("transpose", self.plain(term.args[0]), show(term.data)), ATOM)
-
     def _write_outer(self, term: Term) -> Piece:
         a, b = term.args
         return Piece(f"{self.chained(a)}{self.times}{self.transposed(self.wrapped(b, ATOM))}", PRODUCT)
-
-    def _write_trace(self, term: Term) -> Piece:
-        return Piece(self.function("tr", self.plain(term.args[0])), ATOM)
-
-    def _write_diag(self, term: Term) -> Piece:
-        return Piece(self.function("diag", self.plain(term.args[0])), ATOM)
 
     def _write_diagonal(self, term: Term) -> Piece:
         more = [show(term.data)] if term.args[0].ndim > 2 else []
@@ -340,16 +327,6 @@ class MathStyle(MathSigns):
             return Piece(self.function("take_at", self.plain(x), self.plain(at), *more), ATOM)
         return Piece(self.indexed(self.wrapped(x, ATOM), [*[":"] * axis, self.plain(at)]), ATOM)
 
-    def _write_arranged(self, term: Term) -> Piece:
-        axis, back = term.data
-        more = [f"axis={axis}"] if axis != -1 else []
-        return Piece(self.function("restore" if back else "arrange", *map(self.plain, term.args), *more), ATOM)
-
-    def _write_put(self, term: Term) -> Piece:
-        axis, shared = term.data
-        more = [f"axis={axis}"] * bool(axis) + [f"shared={shared}"] * bool(shared)
-        return Piece(self.function("add_at", *map(self.plain, term.args), str(term.shape[axis]), *more), ATOM)
-
     def _write_reduce(self, term: Term) -> Piece:
         (x,), (name, axes) = term.args, term.data
         along = axes == (x.ndim - 1,) if "softmax" in name else len(axes) == x.ndim
@@ -361,9 +338,6 @@ class MathStyle(MathSigns):
             left, right = self.fences[name]
             return Piece(left + self.plain(x) + right, ATOM)
         return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))), ATOM)
-
-    def _write_reshape(self, term: Term) -> Piece:
-        return Piece(self.function("reshape", self.plain(term.args[0]), show(term.shape)), ATOM)
 
     def _write_concatenate(self, term: Term) -> Piece:
         parts = [self.plain(arg) for arg in term.args]
@@ -393,11 +367,6 @@ class MathStyle(MathSigns):
         name, axis, backwards = term.data
         more = (["backwards"] if backwards else []) + ([f"axis={axis}"] if term.ndim > 1 else [])
         return Piece(self.function(name, self.plain(term.args[0]), *more), ATOM)
-
-    def _write_triangle(self, term: Term) -> Piece:
-        upper, offset = term.data
-        more = [str(offset)] if offset else []
-        return Piece(self.function("triu" if upper else "tril", self.plain(term.args[0]), *more), ATOM)
 
     def _write_inv(self, term: Term) -> Piece:
         return Piece(self.raised(self.wrapped(term.args[0], ATOM), "-1"), POWER)
@@ -445,8 +414,6 @@ class MathStyle(MathSigns):
         text = self.function("scan", f"{taken}{self.mapped}{on}", *([start] if starts else []), over, *back)
         return Piece(text if loop.part is None else self.indexed(text, [str(loop.part)]), ATOM)
 
-    def _write_function(self, term: Term) -> Piece:
-        return Piece(self.function(term.data, *map(self.plain, term.args)), ATOM)
 
 
 def _axes(axes: tuple[int, ...], rank: int) -> list[str]:

@@ -9,7 +9,6 @@ Invariants
 Files
     products       products as a number and powers of factors
     likes          sums of products: like terms, common factors, f(x) and 1 - f(x)
-    contractions   contractions without unit axes, transposes resolved
     collect        the pass
 Add
     what two terms are together: a function in ``likes``, called by ``collect``

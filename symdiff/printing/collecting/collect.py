@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ...graph import (
+    Labels,
     Node,
     constant,
     contract,
@@ -29,19 +30,17 @@ from ...graph.sizes import Shape
 from ...ground.budget import spend
 from ...simplify.arrays import broadcast_labels
 from ...simplify.inlining import with_names, without_names
+from ...simplify.matrices.symmetry import upright
 from ...simplify.rewriter import spread
 from ...simplify.stability.lengths import shown_lengths
-from .contractions import components, turned, without_unit_axes
-from .likes import by_one_share, common_product, like_terms, regrouped, without_opposites, without_shares
+from .likes import by_one_share, common_product, like_terms, regrouped, without_opposites
 from .products import (
     WINDOW,
     CollectedProduct,
     as_number,
     by_fewer_functions,
     directed,
-    is_nothing,
     multiplied_in,
-    powers_within,
     times,
     whole_exponent,
     without,
@@ -182,9 +181,6 @@ class _Collector:
                     product.number = sign
                     product.take(self.added(scaled, base.shape), 1)
                     continue
-            if pushed := powers_within(product, terms):
-                del product.over[base]
-                product.take(self.added(pushed, base.shape), 1)
         for side in (product.over, product.under):
             for base in [base for base, n in side.items() if n == 1 and base in self.sums]:
                 if found := multiplied_in(side, self.sums[base], base):
@@ -253,14 +249,12 @@ class _Collector:
     def reshaped(self, node: Node) -> Node:
         """Return a reshape that only drops axes of length 1 as something without them, where that is known."""
         (inner,) = node.args
-        product = self.parts.get(inner)
-        if product is None:
-            return without_unit_axes(node)
+        product = self.parts.get(inner, CollectedProduct())
         arrays = [base for base in product.over if base.shape]
         if len(arrays) != 1 or arrays[0].shape != inner.shape or any(base.shape for base in product.under):
             return node
         (base,) = arrays
-        over = {without_unit_axes(reshape(b, node.shape)) if b is base else b: n for b, n in product.over.items()}
+        over = {reshape(b, node.shape) if b is base else b: n for b, n in product.over.items()}
         return self.written(CollectedProduct(product.number, over, product.under), node.shape)
 
     def contraction(self, node: Node) -> Node:
@@ -294,11 +288,11 @@ class _Collector:
                 operands.append(self.written(rest, arg.shape))
                 own.append(places)
         if not operands or tuple(operands) == node.args:
-            return self.diagonal(turned(node))
+            return self.diagonal(upright(node))
         sizes = {**label_sizes(node), **dict(repeated)}
-        for group, kept in components(own, out):
+        for group, kept in _components(own, out):
             part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
-            outside.take(self.in_one_order(self.diagonal(turned(part))) if part.is_contraction else part, 1)
+            outside.take(self.in_one_order(self.diagonal(upright(part))) if part.is_contraction else part, 1)
         return self.written(outside, node.shape)
 
     def diagonal(self, node: Node) -> Node:
@@ -343,7 +337,7 @@ class _Collector:
             alike = without_opposites(alike) or alike
             if len(alike) < len(multiplied) and self.length(alike) <= self.length(terms):
                 terms = alike
-            terms = without_shares(self.linear(self.along(terms)), self.sums)
+            terms = self.linear(self.along(terms))
             if terms == before:
                 break
         if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
@@ -453,8 +447,7 @@ class _Collector:
                 product.merge(self.product(part))
             else:
                 product.merge(self.factors(self.new[part]))
-            if not is_nothing(product):
-                found.append(product)
+            found.append(product)
         return found
 
     def added(self, terms: Sequence[CollectedProduct], shape: Shape) -> Node:
@@ -475,3 +468,17 @@ class _Collector:
             self.beginning.setdefault(terms[0].key(), {})[result] = len(self.sums)
             self.lengths[result] = self.length(terms)
         return result
+
+
+def _components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], Labels]]:
+    """Return the operands that make up numbers of their own, each group with no labels, and the rest with ``out``."""
+    groups: list[tuple[list[int], set[int]]] = []
+    for i, own in enumerate(labels):
+        joined, places = [i], set(own)
+        for group in [group for group in groups if group[1] & places]:
+            groups.remove(group)
+            joined, places = group[0] + joined, places | group[1]
+        groups.append((joined, places))
+    numbers: list[tuple[list[int], Labels]] = [(g, ()) for g, places in groups if places and places.isdisjoint(out)]
+    rest = sorted(i for g, places in groups if not places or not places.isdisjoint(out) for i in g)
+    return [*numbers, (rest, out)] if rest else [(list(range(len(labels))), out)]

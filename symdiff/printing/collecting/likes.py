@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from ...graph import Node, constant, number, postorder
 from ...graph.scalars.arithmetic import COMPLEMENTED, is_leaf, scaled
-from ...simplify.facts import is_surely_positive
 from .products import WINDOW, CollectedProduct
 
 
@@ -90,34 +89,6 @@ def regrouped(
 def _holds(term: CollectedProduct, whole: Node) -> bool:
     """Tell whether a product has a sum in a contraction, or a function of it, among its factors."""
     return any(whole in postorder([base]) for base in (*term.over, *term.under) if base.args)
-
-
-def without_shares(
-    terms: list[CollectedProduct], sums: Mapping[Node, Sequence[CollectedProduct]]
-) -> list[CollectedProduct]:
-    """Write p / (p + q) + q / (p + q) as 1, where p and q are declared positive."""
-    for below in {base: None for term in terms for base, n in term.under.items() if n == 1 and base in sums}:
-        inside = sums[below]
-        shares = [term for term in terms if term.under.get(below) == 1]
-        positive = all(part.number > 0 and all(map(_is_above_zero, part.over)) for part in inside)
-        if len(shares) != len(inside) or not positive:
-            continue
-        tops = [CollectedProduct(term.number, term.over, _less(term.under, below)) for term in shares]
-        scale = tops[0].number / next((part.number for part in inside if part.key() == tops[0].key()), math.inf)
-        found = {top.key(): top.number for top in tops}
-        left = [part for part in inside if found.get(part.key()) != scale * part.number]
-        if scale and not left:
-            one = CollectedProduct(scale)
-            return like_terms([*(term for term in terms if all(term is not share for share in shares)), one])
-    return terms
-
-
-def _is_above_zero(base: Node) -> bool:
-    return is_surely_positive(base) or (number(base) or 0.0) > 0.0
-
-
-def _less(under: Mapping[Node, int], below: Node) -> dict[Node, int]:
-    return {base: n for base, n in under.items() if base is not below}
 
 
 def by_one_share(

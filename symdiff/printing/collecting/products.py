@@ -266,12 +266,6 @@ def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> No
     product.take(made, 1)
 
 
-def is_nothing(product: CollectedProduct) -> bool:
-    """Tell whether a term is zero: sizes of arrays, which are finite, times a 0."""
-    zeros = [base for base in product.over if number(base) == 0.0]
-    return bool(zeros) and all(base in zeros or base.is_size for base in (*product.over, *product.under))
-
-
 def _is_square(node: Node) -> bool:
     """Tell whether a node cannot be negative, as far as a short look goes."""
     return all(sign > 0 and _is_square_term(term) for sign, term in terms_of(node, WINDOW).parts)
@@ -320,20 +314,6 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
             del found[base]
             found[elementwise("power", (base.args[0], constant(0.5 * n)))] = 1
     return found
-
-
-def powers_within(product: CollectedProduct, terms: Sequence[CollectedProduct]) -> list[CollectedProduct] | None:
-    """Move variables beside a sum, of which each term has a power, into these; None where there are none."""
-    moved = [base for base, n in product.over.items() if is_leaf(base) and not base.shape
-             and not base.is_constant and all(term.over.get(base, 0) > 1 for term in terms)]  # fmt: skip
-    if not moved:
-        return None
-    result = [term.copy() for term in terms]
-    for base in moved:
-        n = product.over.pop(base)
-        for term in result:
-            term.take(base, n)
-    return result
 
 
 def multiplied_in(

@@ -18,6 +18,7 @@ Files
     by_index        results of three and more axes as products of elements
     unit_steps      unit steps, conditions of an interval
     named_forms     cross products, zeros around an array, permutations
+    matrix_words    products of matrices and vectors by their factors from left to right
     common_factors  signs, numbers and matrices in common, in derivatives
     rules           matrices of a few entries, differences of neighbours, traces, eigenvectors
 Add

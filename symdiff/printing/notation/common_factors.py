@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
 
+from .matrix_words import MatrixFactor, Scaled, count_transposes, joined, letters, split_scalars, turned_over
 from .named_forms import is_identity
 from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term
 
 RULES = ReadingRules()
 
@@ -18,29 +20,13 @@ _SEARCHED = 200  # terms that a sum is looked for among
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
 
-def split_scalars(reader: Reader, term: Term) -> tuple[bool, list[Term], list[Term], Term]:
-    """Return the sign, the scalars and the scalar divisors of a product with arrays, and the product of these."""
-    negative = term.kind == "negative"
-    core = term.args[0] if negative else term
-    if core.kind != "product" or len(core.args) > _MOST:
-        return negative, [], [], core
-    over, under = core.factors
-    arrays = [arg for arg in over if arg.ndim]
-    scalars = [arg for arg in over if not arg.ndim]
-    if any(arg.ndim for arg in under) or not all(arg.shape == core.shape for arg in arrays) or not arrays:
-        return negative, [], [], core
-    if len(arrays) > 1 and not scalars and not under:
-        return negative, [], [], core
-    return negative, scalars, under, reader.product(arrays, [], core.shape)
-
-
 @RULES.of("matmul", "outer", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     if term.kind == "cumulative" and term.data[0] != "cumsum":
         return None
     parts = [split_scalars(reader, arg) for arg in term.args]
-    if all(array is arg for (_, _, _, array), arg in zip(parts, term.args, strict=True)):
+    if all(part.core is arg for part, arg in zip(parts, term.args, strict=True)):
         return None
     over = [scalar for _, scalars, _, _ in parts for scalar in scalars]
     under = [divisor for _, _, divisors, _ in parts for divisor in divisors]
@@ -103,7 +89,7 @@ def _flat_chain(reader: Reader, term: Term) -> Term | None:
 def _transposed_inside(reader: Reader, term: Term) -> Term | None:
     """Write the transpose of a product, or of a sum, without a sign of its own where there are fewer of them then."""
     (x,) = term.args
-    before = _count_transposes(x)
+    before = count_transposes(x)
     if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
         return None
     if x.kind == "matmul":
@@ -111,20 +97,12 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
     else:
         parts = [turned_over(reader, part) for part in x.args]
         found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
-    after = _count_transposes(found)
+    after = count_transposes(found)
     return found if after is not None and after <= before else None
 
 
 def _added(x: Term) -> tuple[Term, ...]:
     return x.args if x.kind == "sum" else ()
-
-
-def _count_transposes(x: Term, levels: int = 3) -> int | None:
-    """Return how many signs of transposes a sum, or a product, of matrices has; None where there is much below it."""
-    if x.kind not in ("matmul", "sum", "negative"):
-        return int(x.kind == "transpose")
-    counts = [_count_transposes(arg, levels - 1) for arg in x.args] if levels and len(x.args) <= _MOST else [None]
-    return None if None in counts else sum(count or 0 for count in counts)
 
 
 @RULES.of("inv")
@@ -263,18 +241,24 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
         return None
     if all(term.data):
         return reader.negative(reader.sum([(arg, False) for arg in term.args], term.shape))
-    parts = [split_scalars(reader, arg) for arg in term.args]
-    if any(array.shape != term.shape or not term.ndim for *_, array in parts):
+    return in_front(reader, term, lambda factor: not factor.ndim) if term.ndim else None
+
+
+def in_front(reader: Reader, term: Term, fits: Callable[[Term], bool]) -> Term | None:
+    """Return a sum with the factors that fit, and that all terms have, in front; None where there are none."""
+    cores = [arg.args[0] if arg.kind == "negative" else arg for arg in term.args]
+    factors = [core.factors if core.kind == "product" and len(core.args) <= _MOST else ([core], []) for core in cores]
+    over, left = _in_common([top for top, _ in factors], fits)
+    under, below = _in_common([bottom for _, bottom in factors], fits)
+    shapes = [max((f.shape for f in (*a, *b)), key=len, default=()) for a, b in zip(left, below, strict=True)]
+    is_left = all(a or b for a, b in zip(left, below, strict=True))
+    if not (over or under) or not is_left or term.shape not in shapes:
         return None
-    over, left = _in_common([scalars for _, scalars, _, _ in parts])
-    under, below = _in_common([divisors for _, _, divisors, _ in parts])
-    if not over and not under:
-        return None
-    terms = [
-        (reader.product([*scalars, array], divisors, term.shape), minus)
-        for scalars, divisors, (*_, array), minus in zip(left, below, parts, term.data, strict=True)
+    parts = [
+        (reader.product(a or [reader.number(1.0)], b, shape), minus != (arg.kind == "negative"))
+        for a, b, shape, arg, minus in zip(left, below, shapes, term.args, term.data, strict=True)
     ]
-    return reader.product([*over, reader.sum(terms, term.shape)], under, term.shape)
+    return reader.product([*over, reader.sum(parts, term.shape)], under, term.shape)
 
 
 @RULES.of("product", "outer", "matmul")
@@ -300,139 +284,88 @@ def _number_of_sum(reader: Reader, term: Term) -> Term | None:
     return None
 
 
-def _in_common(several: list[list[Term]]) -> tuple[list[Term], list[list[Term]]]:
+def _in_common(
+    several: Sequence[Sequence[Term]], fits: Callable[[Term], bool] = lambda factor: True
+) -> tuple[list[Term], list[list[Term]]]:
     """Return the factors that all products have, as often as each has them, and what is left of each."""
     left = [list(factors) for factors in several]
     common = []
     for factor in several[0]:
-        if all(factor in rest for rest in left):
+        if fits(factor) and all(factor in rest for rest in left):
             common.append(factor)
             for rest in left:
                 rest.remove(factor)
     return common, left
 
 
-# ---------------------------------------------------------------------------- matrices in common
-
-
-def _split(reader: Reader, term: Term, front: bool) -> tuple[Term, Term] | None:
-    """Return the first (or last) matrix of a product and what it is multiplied by, which is a matrix, too."""
-    if term.ndim != 2:
-        return None
-    if term.kind == "matmul":
-        rest = term.args[1:] if front else term.args[:-1]
-        return (term.args[0] if front else term.args[-1]), reader.chain(rest)
-    if term.kind == ("columns" if front else "rows"):
-        matrix, v = term.args if front else term.args[::-1]
-        return matrix, reader.make("diag", (v,), None, v.shape * 2)
-    if term.kind == "outer":
-        a, b = term.args
-        own = a if front else b
-        if own.kind != "matmul" or own.args[0].ndim != 2:
-            return None
-        first, vector = own.args[0], reader.chain(own.args[1:])
-        pair = (vector, b) if front else (a, vector)
-        whole = reader.make("outer", pair, None, pair[0].shape + pair[1].shape)
-        return (first if front else turned_over(reader, first)), whole
-    return None
-
-
-def turned_over(reader: Reader, matrix: Term) -> Term:
-    """Return the transpose; A + Aᵀ is its own."""
-    if matrix.kind == "sum" and matrix.data == (False, False) and _count_transposes(matrix) is not None:
-        a, b = matrix.args
-        if a.shape == b.shape == matrix.shape and turned_over(reader, a) is b:
-            return matrix
-    turned = transpose(matrix)
-    return reader.make(turned.kind, turned.args, turned.data, turned.shape)
+# ---------------------------------------------------------------------------- matrices and vectors in common
 
 
 @RULES.of("sum")
-def _common_matrix(reader: Reader, term: Term) -> Term | None:
-    """Write a matrix that every term begins or ends with once: A diag(p) - A p qᵀ is A (diag(p) - p qᵀ)."""
-    if term.ndim != 2 or len(term.args) > _MOST:
-        return None
-    for front in (True, False):
-        halves = [_split(reader, arg, front) for arg in term.args]
-        matrix = next((half[0] for half in halves if half is not None), None)
-        if matrix is None or matrix.ndim != 2:
-            continue
-        size = matrix.shape[1 if front else 0]
-        rests: list[Term] = []
-        for arg, half in zip(term.args, halves, strict=True):
-            if half is not None and half[0] is matrix:
-                rests.append(half[1])
-            elif arg is matrix:
-                rests.append(reader.make("eye", (), (0, 1), (size, size)))
-        if len(rests) < len(term.args):
-            continue
-        inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
-        return reader.chain([matrix, inner] if front else [inner, matrix])
-    return None
+def _common_letters(reader: Reader, term: Term) -> Term | None:
+    """Write matrices, or a vector, that products begin or end with once.
 
-
-@RULES.of("sum")
-def _common_outer(reader: Reader, term: Term) -> Term | None:
-    """Write outer products that have a vector in common as one: v aᵀ + v bᵀ is v (a + b)ᵀ."""
-    if term.ndim != 2 or not 2 < len(term.args) <= _MOST:
+    A diag(p) - A p qᵀ is A (diag(p) - p qᵀ), b + A x + Aᵀ x is b + (A + Aᵀ) x, A diag(v) + s A is A diag(v + s 𝟏).
+    """
+    if term.ndim not in (1, 2) or len(term.args) > _MOST:
         return None
     parts = [split_scalars(reader, arg) for arg in term.args]
-    for (i, one), (j, other) in combinations(enumerate(parts), 2):
-        if one[3].kind != "outer" or other[3].kind != "outer" or one[1:3] != other[1:3]:
-            continue
-        for kept in (0, 1):
-            shared, mine, its = one[3].args[kept], one[3].args[1 - kept], other[3].args[1 - kept]
-            if other[3].args[kept] is not shared or mine is its:
-                continue
-            sign, turned = one[0] != term.data[i], other[0] != term.data[j]
-            both = reader.sum([(mine, False), (its, sign != turned)], mine.shape)
-            pair = (shared, both) if kept == 0 else (both, shared)
-            made = reader.product([*one[1], reader.make("outer", pair, None, term.shape)], one[2], term.shape)
-            rest = [(made, sign) if k == i else (arg, term.data[k]) for k, arg in enumerate(term.args) if k != j]
-            return reader.sum(rest, term.shape)
-    return None
-
-
-@RULES.of("sum")
-def _matrix_and_transpose(reader: Reader, term: Term) -> Term | None:
-    """Write two terms that differ by a transpose as one: b + A x + Aᵀ x is b + (A + Aᵀ) x."""
-    if not 2 < len(term.args) <= _MOST:
+    words = [letters(reader, part.core) if part.core.shape == term.shape else [] for part in parts]
+    same: list[int] = []
+    step = 1
+    for way in (1, -1):
+        firsts: dict[Hashable, list[int]] = {}
+        for k, word in enumerate(words):
+            if word and word[::way][0].of.kind != "onehot":
+                firsts.setdefault(word[::way][0].alike(), []).append(k)
+        for found in (found for group in firsts.values() for found in _worth(group, words, parts, way)):
+            if len(found) > len(same):
+                same, step = found, way
+    if not same:
         return None
-    parts = [split_scalars(reader, arg) for arg in term.args]
-    chains = [(place, part[3]) for place, part in enumerate(parts) if part[3].kind == "matmul"]
-    for (i, one), (j, other) in combinations(chains, 2):
-        minus, *scalars = parts[i][:3]
-        sign, turned = minus != term.data[i], parts[j][0] != term.data[j]
-        apart = [place for place, (f, g) in enumerate(zip(one.args, other.args, strict=False)) if f is not g]
-        if sign != turned or scalars != [*parts[j][1:3]] or len(one.args) != len(other.args) or len(apart) != 1:
-            continue
-        f, g = one.args[apart[0]], other.args[apart[0]]
-        if f.ndim != 2 or turned_over(reader, f) is not g:
-            continue
-        both = reader.sum([(f, False), (g, False)], f.shape)
-        chain = reader.chain([*one.args[: apart[0]], both, *one.args[apart[0] + 1 :]])
-        made = reader.product([*scalars[0], chain], scalars[1], term.shape)
-        rest = [(made, sign) if k == i else (arg, term.data[k]) for k, arg in enumerate(term.args) if k != j]
-        return reader.sum(rest, term.shape)
-    return None
+    turned_words = {k: words[k][::step] for k in same}
+    first = turned_words[min(same, key=lambda k: len(parts[k].over))]
+    count = 1
+    while all(len(word) > count + 1 and word[count] == first[count] for word in turned_words.values()):
+        count += 1
+    rests = [joined(reader, word[count:][::step]) if len(word) > count else None for word in turned_words.values()]
+    kinds = {rest.kind for rest in rests if rest is not None}
+    kind = kinds.pop() if len(kinds) == 1 else "matrix"
+    over, left = _in_common([parts[k].over for k in same])
+    under, below = _in_common([parts[k].under for k in same])
+    inner: list[tuple[Term, bool]] = []
+    for k, rest, scalars, divisors in zip(same, rests, left, below, strict=True):
+        of = reader.number(1.0) if rest is None else rest.of
+        if kind == "matrix" and (rest is None or rest.kind == "diag"):
+            size = parts[k].core.shape[0 if step < 0 else -1]
+            given: tuple[str, tuple[Term, ...], Any] = ("eye", (), (0, 1)) if rest is None else ("diag", (of,), None)
+            of = reader.make(*given, (size, size))
+        opposite = turned_words[k][0].of is not first[0].of
+        inner.append((reader.product([*scalars, of], divisors, of.shape), (parts[k].minus != term.data[k]) != opposite))
+    total = MatrixFactor(kind, reader.sum(inner, max((of.shape for of, _ in inner), key=len)))
+    made = joined(reader, [*first[:count], total][::step]).of
+    pairs = enumerate(zip(term.args, term.data, strict=True))
+    new = (reader.product([*over, made], under, term.shape), False)
+    return reader.sum([new if k == same[0] else pair for k, pair in pairs if k not in same[1:]], term.shape)
 
 
-@RULES.of("sum")
-def _common_in_vectors(reader: Reader, term: Term) -> Term | None:
-    """Write the matrix, or the vector, of products in common once: A x + Aᵀ x is (A + Aᵀ) x, Xᵀ p - Xᵀ y Xᵀ (p - y)."""
-    products = [arg for arg in term.args if arg.kind == "matmul" and len(arg.args) == 2]
-    if term.ndim != 1 or len(products) < len(term.args) or len(products) > _MOST:
-        return None
-    if any(factor.ndim != 2 - place for arg in products for place, factor in enumerate(arg.args)):
-        return None
-    for kept in (0, 1):
-        shared = products[0].args[kept]
-        if any(arg.args[kept] is not shared for arg in products):
-            continue
-        rests = [arg.args[1 - kept] for arg in products]
-        inner = reader.sum(list(zip(rests, term.data, strict=True)), rests[0].shape)
-        return reader.chain([shared, inner] if kept == 0 else [inner, shared])
-    return None
+def _worth(
+    group: list[int], words: Sequence[Sequence[MatrixFactor]], parts: Sequence[Scaled], step: int
+) -> Iterator[list[int]]:
+    """Yield those of the products with a first, or last, letter in common that get shorter by writing it once."""
+    longer = [k for k in group if len(words[k]) > 1]
+    if len(group) < 2 or not longer:
+        return
+    is_matrix = parts[group[0]].core.ndim == 2
+    if all(len(words[k]) == 2 and "diag" in (words[k][0].kind, words[k][1].kind) for k in longer):
+        yield group
+    if is_matrix and len(group) == len(words) > len(longer) and not any(parts[k].over or parts[k].under for k in group):
+        yield group
+    alike: dict[Hashable, list[int]] = {}
+    for k in longer:  # scalars of a vector go into the vector beside it
+        over = () if is_matrix and words[k][::step][0].kind != "matrix" else tuple(parts[k].over)
+        alike.setdefault((over, tuple(parts[k].under)), []).append(k)
+    yield from (same for same in alike.values() if len(same) > 1)
 
 
 @RULES.of("rows")

@@ -307,16 +307,6 @@ def write_slice(node: Node, args: Sequence[Term]) -> Term:
     return index(args[0], node.payload.items, node.shape)
 
 
-def write_arranged(node: Node, args: Sequence[Term]) -> Term:
-    """Write elements in the order of others, or back from it."""
-    return Term("arranged", tuple(args), (node.payload.axis, node.payload.reverse), node.shape)
-
-
-def write_take(node: Node, args: Sequence[Term]) -> Term:
-    """Write given positions of an axis."""
-    return Term("take", (args[0],), (node.payload.axis + node.ndim, node.payload.indices), node.shape)
-
-
 def write_pad(node: Node, args: Sequence[Term]) -> Term:
     """Write zeros around an array as products with unit vectors and shifted identities."""
     factors = [args[0]]
@@ -345,35 +335,6 @@ def write_scatter(node: Node, args: Sequence[Term]) -> Term:
     rows = Term("take", (identity,), (0, places), (len(places), size))
     own = tuple(node.ndim if a == axis else a for a in range(node.ndim))
     return recognise([args[0], rows], [own, (node.ndim, axis)], tuple(range(node.ndim)), node.shape)
-
-
-def write_picked(node: Node, args: Sequence[Term]) -> Term:
-    """Write positions of an axis that a call brings."""
-    axis, shared = node.payload
-    return Term("picked", tuple(args), (axis + args[0].ndim, shared), node.shape)
-
-
-def write_put(node: Node, args: Sequence[Term]) -> Term:
-    """Write a sum into places that a call brings."""
-    axis, shared = node.payload
-    return Term("put", tuple(args), (axis + node.ndim, shared), node.shape)
-
-
-def write_reduction(node: Node, args: Sequence[Term]) -> Term:
-    """Write a maximum, minimum, product, norm, ... over axes."""
-    axes = axes_of(node, node.args[0])
-    return Term("reduce", (args[0],), (node.op, axes), node.shape)
-
-
-def write_cumulative(node: Node, args: Sequence[Term]) -> Term:
-    """Write what is accumulated along an axis."""
-    axis, reverse = node.payload
-    return Term("cumulative", (args[0],), (node.op, axis + node.ndim, reverse), node.shape)
-
-
-def write_matrix(node: Node, args: Sequence[Term]) -> Term:
-    """Write a function of a matrix."""
-    return Term("matrix", tuple(args), node.op, node.shape)
 
 
 def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
@@ -416,16 +377,22 @@ _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "reshape": write_reshape,
     "index": write_slice,
     "pad": write_pad,
-    "take": write_take,
+    "take": lambda node, args: Term(
+        "take", tuple(args), (node.payload.axis + node.ndim, node.payload.indices), node.shape
+    ),
     "scatter": write_scatter,
-    "picked": write_picked,
-    "put": write_put,
-    "cumulative": write_cumulative,
-    "arranged": write_arranged,
+    "picked": lambda node, args: Term(
+        "picked", tuple(args), (node.payload[0] + args[0].ndim, node.payload[1]), node.shape
+    ),
+    "put": lambda node, args: Term("put", tuple(args), (node.payload[0] + node.ndim, node.payload[1]), node.shape),
+    "cumulative": lambda node, args: Term(
+        "cumulative", tuple(args), (node.op, node.payload.axis + node.ndim, node.payload.reverse), node.shape
+    ),
+    "arranged": lambda node, args: Term("arranged", tuple(args), (node.payload.axis, node.payload.reverse), node.shape),
     "triangle": lambda node, args: Term("triangle", (args[0],), tuple(node.payload), node.shape),
     "concatenate": write_concatenation,
-    "reduce": write_reduction,
-    "matrix": write_matrix,
+    "reduce": lambda node, args: Term("reduce", tuple(args[:1]), (node.op, axes_of(node, node.args[0])), node.shape),
+    "matrix": lambda node, args: Term("matrix", tuple(args), node.op, node.shape),
     "recurrence": write_named_function,
     "inv": lambda node, args: Term("inv", (args[0],), None, node.shape),
     "function": write_named_function,

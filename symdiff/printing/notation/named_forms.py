@@ -55,9 +55,10 @@ def _widths(shift: _Shift | None) -> tuple[Dim, Dim] | None:
 
 
 @RULES.of("transpose")
-def _turned_twice(reader: Reader, term: Term) -> Term | None:
+def _transposed(reader: Reader, term: Term) -> Term | None:
+    """Read a transpose of a transpose as the matrix, and that of the matrix of a cross product as its negative."""
     (x,) = term.args
-    return x.args[0] if x.kind == "transpose" else None
+    return x.args[0] if x.kind == "transpose" else reader.negative(x) if x.kind == "skew" else None
 
 
 @RULES.of("matmul")
@@ -389,45 +390,6 @@ def _halves(term: Term) -> Sequence[_Turned]:
     if _is_turn(p) and _is_turn(q) and p.data != q.data:
         return [_Turned("matrix", p.args[0], q.args[0], p.data[1], others)]
     return ()
-
-
-@RULES.of("transpose")
-def _transposed_skew(reader: Reader, term: Term) -> Term | None:
-    """Read the transpose of the matrix of a cross product as its negative."""
-    (x,) = term.args
-    if x.kind == "skew":
-        return reader.negative(x)
-    if x.kind == "sum" and any(map(_has_skew, x.args)) and sum(map(_transposes, x.args)) <= 0:
-        parts = [_turned_over(reader, arg) for arg in x.args]
-        return reader.sum(list(zip(parts, x.data, strict=True)), x.shape)
-    return _turned_over(reader, x) if _has_skew(x) else None
-
-
-def _has_skew(term: Term) -> bool:
-    core = term.args[0] if term.kind == "negative" else term
-    return core.kind == "skew" or (core.kind == "matmul" and any(factor.kind == "skew" for factor in core.args))
-
-
-def _turned_over(reader: Reader, term: Term) -> Term:
-    """Return the transpose of a product with matrices of cross products."""
-    if term.kind == "negative":
-        return reader.negative(_turned_over(reader, term.args[0]))
-    if term.kind == "skew":
-        return reader.negative(term)
-    if term.kind != "matmul":
-        return transpose(term)
-    minus = sum(factor.kind == "skew" for factor in term.args) % 2 == 1
-    result = reader.chain([factor if factor.kind == "skew" else transpose(factor) for factor in reversed(term.args)])
-    return reader.negative(result) if minus else result
-
-
-def _transposes(term: Term) -> int:
-    """Return how many signs of transposes come, or with a minus go, where a matrix is transposed."""
-    if term.kind in ("negative", "matmul"):
-        return sum(map(_transposes, term.args))
-    if term.kind == "transpose":
-        return -1
-    return 0 if term.even or term.kind in ("skew", "eye", "diag") else 1
 
 
 def _is_turn(term: Term, axis: int = 0) -> bool:

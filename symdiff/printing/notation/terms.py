@@ -10,7 +10,7 @@ The constructors here put terms into their shortest form: ``(A B)ᵀ`` becomes `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -115,39 +115,40 @@ def is_number(term: Term, value: float) -> bool:
     return term.kind == "number" and bool(term.data == value)
 
 
-def transpose(x: Term, levels: int = 3) -> Term:
+def transpose(x: Term, levels: int = 3, make: Callable[..., Term] = Term) -> Term:
     """Return the transpose of a matrix.
 
-    It is pushed inwards by so many levels: a power by squaring is short only while its parts stay shared.
+    It is pushed inwards by so many levels: a power by squaring is short only while its parts stay shared. ``make`` puts
+    terms together.
     """
     if x.even:
         return x
     shape = x.shape[::-1]
     if levels == 0 and x.kind in _TRANSPOSED_INSIDE:
-        return Term("transpose", (x,), None, shape)
+        return make("transpose", (x,), None, shape)
     inside = levels - 1
     match x.kind:
         case "transpose":
             return x.args[0]
         case "matmul" if all(arg.ndim == 2 for arg in x.args):
-            return Term("matmul", tuple(transpose(arg, inside) for arg in x.args[::-1]), None, shape)
+            return make("matmul", tuple(transpose(arg, inside, make) for arg in x.args[::-1]), None, shape)
         case "eye" if x.data == (0, 1):
-            return Term("eye", (), x.data, shape)
+            return make("eye", (), x.data, shape)
         case "filled":
-            return Term("filled", (), x.data, shape)
+            return make("filled", (), x.data, shape)
         case "diag":
             return x
         case "outer":
-            return Term("outer", x.args[::-1], None, shape)
+            return make("outer", x.args[::-1], None, shape)
         case "rows":
-            return Term("columns", (transpose(x.args[1], inside), x.args[0]), None, shape)
+            return make("columns", (transpose(x.args[1], inside, make), x.args[0]), None, shape)
         case "columns":
-            return Term("rows", (x.args[1], transpose(x.args[0], inside)), None, shape)
+            return make("rows", (x.args[1], transpose(x.args[0], inside, make)), None, shape)
         case "negative":
-            return Term("negative", (transpose(x.args[0], inside),), None, shape)
+            return make("negative", (transpose(x.args[0], inside, make),), None, shape)
         case "product" if sum(arg.ndim == 2 for arg in x.args) == 1 and all(arg.ndim in (0, 2) for arg in x.args):
-            return Term("product", tuple(transpose(a, inside) if a.ndim else a for a in x.args), x.data, shape)
-    return Term("transpose", (x,), None, shape)
+            return make("product", tuple(transpose(a, inside, make) if a.ndim else a for a in x.args), x.data, shape)
+    return make("transpose", (x,), None, shape)
 
 
 def vector_of(column: Term) -> Term | None:

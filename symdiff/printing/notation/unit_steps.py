@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ RULES, DERIVED = ReadingRules(), ReadingRules()
 # ---------------------------------------------------------------------------- steps
 
 
-class _Stepped(NamedTuple):
-    """A product with a unit step, and what else it multiplies."""
+class _Found(NamedTuple):
+    """A product with another factor in the place of one, and what else it multiplies."""
 
     term: Term
     others: list[Term]
@@ -47,35 +47,41 @@ def _step(reader: Reader, term: Term) -> Term | None:
     choice = _as_zero_below(term)
     if choice is None:
         return None
-    sides, rest, column = choice
-    negative = rest.kind == "negative"
-    found = _stepped(reader, rest.args[0] if negative else rest, sides, column)
-    if found is None or found.term.shape != term.shape or not all(map(_is_finite, found.others)):
-        return None
-    return reader.negative(found.term) if negative else found.term
+    sides = choice.sides
+    found = _exchanged(
+        reader, choice.rest, lambda x: _step_of(reader, *sides, x) if _is_half_or_one(x, sides) else None, choice.column
+    )
+    return found.term if found is not None and _is_whole(found, term) else None
 
 
-def _stepped(reader: Reader, core: Term, sides: tuple[Term, Term], column: bool, levels: int = 3) -> _Stepped | None:
-    """Put a unit step in the place of where(x == y, 1/2, 1) in a product; ``column`` where that is one number a row."""
-    if not column and _is_half_or_one(core, sides):
-        step = _step_of(reader, *sides, core)
-        return None if step is None else _Stepped(step, [])
-    if levels == 0:
-        return None
-    over, under = core.factors if core.kind == "product" else ([], [])
-    if all(arg.kind in ("number", "size") for arg in under):
-        for place, factor in enumerate(over):
-            found = _stepped(reader, factor, sides, column, levels - 1)
-            if found is not None:
-                rest = [*over[:place], *over[place + 1 :]]
-                return _Stepped(reader.product([*rest, found.term], under, core.shape), [*rest, *found.others])
-    for place in _places_of(core, column):
-        found = _stepped(reader, core.args[place], sides, False, levels - 1)
-        if found is not None:
-            other = core.args[1 - place]
-            both = (found.term, other) if place == 0 else (other, found.term)
-            return _Stepped(reader.make(core.kind, both, core.data, core.shape), [other, *found.others])
+def _exchanged(
+    reader: Reader, core: Term, put: Callable[[Term], Term | None], column: bool, levels: int = 4
+) -> _Found | None:
+    """Put what is given for it in the place of a factor of a product; ``column`` where that is one number a row."""
+    new = None if column else put(core)
+    if new is not None or levels == 0:
+        return None if new is None else _Found(new, [])
+    over, under = core.factors if core.kind in ("product", "negative") and core.data else (list(core.args), [])
+    elementwise = core.kind in ("product", "negative") and all(arg.kind in ("number", "size") for arg in under)
+    for place in range(len(over)) if elementwise else _places_of(core, column):
+        found = _exchanged(reader, over[place], put, elementwise and column, levels - 1)
+        if found is None:
+            continue
+        rest = [*over[:place], *over[place + 1 :]]
+        if core.kind == "negative":
+            made = reader.negative(found.term)
+        elif elementwise:
+            made = reader.product([*rest, found.term], under, core.shape)
+        else:
+            args = [found.term if arg is over[place] else arg for arg in core.args]
+            made = reader.make(core.kind, args, core.data, core.shape)
+        return _Found(made, [*rest, *found.others])
     return None
+
+
+def _is_whole(found: _Found, term: Term) -> bool:
+    """Tell whether a product may stand in the place of a choice of it or 0: 0 times what else it multiplies is 0."""
+    return found.term.shape == term.shape and all(map(_is_finite, found.others))
 
 
 def _places_of(core: Term, column: bool) -> tuple[int, ...]:
@@ -96,26 +102,8 @@ def _ramp(reader: Reader, term: Term) -> Term | None:
     if choice is None:
         return None
     sides, rest, column = choice
-    others = _beside_ramp(reader, rest, sides, column)
-    return rest if others is not None and rest.shape == term.shape and all(map(_is_finite, others)) else None
-
-
-def _beside_ramp(
-    reader: Reader, core: Term, sides: tuple[Term, ...], column: bool, levels: int = 4
-) -> list[Term] | None:
-    """Return what else a product with max(z, 0) multiplies; ``column`` where that is one number a row."""
-    if not column and _is_ramp_of(reader, core, sides):
-        return []
-    if levels == 0:
-        return None
-    if core.kind == "negative":
-        return _beside_ramp(reader, core.args[0], sides, column, levels - 1)
-    is_product = core.kind == "product" and not any(core.data)
-    for place in range(len(core.args)) if is_product else _places_of(core, column):
-        found = _beside_ramp(reader, core.args[place], sides, is_product and column, levels - 1)
-        if found is not None:
-            return [*core.args[:place], *core.args[place + 1 :], *found]
-    return None
+    found = _exchanged(reader, rest, lambda x: x if _is_ramp_of(reader, x, sides) else None, column)
+    return rest if found is not None and _is_whole(found, term) else None
 
 
 def _is_ramp_of(reader: Reader, term: Term, sides: tuple[Term, ...]) -> bool:

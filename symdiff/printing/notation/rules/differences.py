@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-from math import nan
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from ....graph.sizes import Dim, Shape
-from ..common_factors import split_scalars
+from ..matrix_words import split_scalars, without_sign
 from ..named_forms import padded, shift_of
 from ..reader import Reader, ReadingRules
 from ..terms import Term
@@ -17,87 +15,93 @@ from ..terms import Term
 DIFFERENCES = ReadingRules()
 #: Most terms of a sum that are compared.
 _MOST = 16
-#: What neighbours count in differences of first and second order, the first place first.
-_WEIGHTS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0)}
+#: What neighbours count in differences of second and first order, the first place first.
+_WEIGHTS = {2: (1.0, -2.0, 1.0), 1: (-1.0, 1.0)}
 
 
 class _Moved(NamedTuple):
-    """A term as a number times an array from a place on: a part of it, or all of it with zeros around."""
+    """A term as a number times an array from a place on: a part of it, all of it with zeros around, or of the identity.
+
+    ``room`` is how many places there are besides the first.
+    """
 
     kind: str
     of: Term
     axis: int
-    place: Dim
     room: Dim
+    place: Dim
     weight: float
+
+    def alike(self) -> Hashable:
+        """Return what neighbours have in common."""
+        return self.kind, without_sign(self.of), self.axis, self.room
 
 
 @DIFFERENCES.of("sum")
 def _differences(reader: Reader, term: Term) -> Term | None:
-    """Write x[1:] - x[:-1] as diff(x), and what differences are derived to, x[:-1] - x[1:] with zeros around, too."""
+    """Write x[1:] - x[:-1] as diff(x), and x[:-1] - x[1:] with zeros around, which it is derived to; second ones, too.
+
+    Parts of the identity are the matrix that takes differences.
+    """
     if len(term.args) > _MOST:
         return None
-    for (i, one), (j, other) in combinations(enumerate(term.args), 2):
-        turned = one.kind == other.kind == "pad" and _is_other_way(one.args[0], other.args[0])
-        if one.kind != other.kind or (one.args != other.args and not turned):
-            continue
-        found = _difference(reader, one, other) if (term.data[i] == term.data[j]) is turned else None
-        if found is not None:
-            gap, minus = found
-            parts = list(zip(term.args, term.data, strict=True))
-            rest = [part for k, part in enumerate(parts) if k not in (i, j)]
-            return reader.sum([(gap, minus != term.data[i]), *rest], term.shape)
+    parts = list(zip(term.args, term.data, strict=True))
+    rows: dict[Hashable, dict[Dim, tuple[int, _Moved]]] = {}
+    for k, part in enumerate(parts):
+        moved = _moved(reader, *part)
+        if moved is not None:
+            rows.setdefault(moved.alike(), {}).setdefault(moved.place, (k, moved))
+    for row in rows.values():
+        _, first = next(iter(row.values()))
+        for order, weights in _WEIGHTS.items():
+            for start in row if first.kind == "pad" else (0,) * (first.room == order):
+                found = [row[start + k] for k in range(order + 1) if start + k in row]
+                own = [one.weight if one.of is first.of else -one.weight for _, one in found]
+                own = own[::-1] if first.kind == "pad" else own
+                if len(own) <= order or any(a != own[-1] * b for a, b in zip(own, weights, strict=True)):
+                    continue
+                gap, used = _of_order(reader, first, order, start, term.shape), [k for k, _ in found]
+                scaled = [] if abs(own[-1]) == 1.0 else [reader.number(abs(own[-1]))]
+                rest = [part for k, part in enumerate(parts) if k not in used]
+                return reader.sum([(reader.product([*scaled, gap], [], term.shape), own[-1] < 0.0), *rest], term.shape)
     return None
 
 
-@DIFFERENCES.of("sum")
-def _second_differences(reader: Reader, term: Term) -> Term | None:
-    """Write x[2:] - 2 x[1:-1] + x[:-2] as diff(x, 2), and what these are derived to as well."""
-    if not 3 <= len(term.args) <= _MOST:
-        return None
-    moved = [_moved(reader, arg, minus) for arg, minus in zip(term.args, term.data, strict=True)]
-    for first in moved:
-        if first is None or first.place != 0 or first.room != 2:
-            continue
-        beside = {one.place: (j, one.weight) for j, one in enumerate(moved) if one and _is_beside(first, one)}
-        weight = first.weight
-        if len(beside) != 3 or any(beside.get(k, (0, nan))[1] != weight * c for k, c in enumerate(_WEIGHTS[2])):
-            continue
-        x = first.of if first.kind == "index" else padded(reader, first.of, first.axis, (2, 2))
-        gap = _gap(reader, _gap(reader, x, first.axis), first.axis)
-        gap = gap if abs(weight) == 1.0 else reader.product([reader.number(abs(weight)), gap], [], term.shape)
-        used = [j for j, _ in beside.values()]
-        rest = [part for j, part in enumerate(zip(term.args, term.data, strict=True)) if j not in used]
-        return reader.sum([(gap, weight < 0.0), *rest], term.shape)
-    return None
-
-
-def _is_beside(one: _Moved, other: _Moved) -> bool:
-    return one[:3] == other[:3] and one.room == other.room
+def _of_order(reader: Reader, one: _Moved, order: int, start: Dim, shape: Shape) -> Term:
+    """Return the differences that neighbours make up, one of which is given."""
+    gap = one.of if one.kind != "pad" else padded(reader, one.of, one.axis, (start + order, one.room - start))
+    for _ in range(order):
+        gap = _gap(reader, gap, one.axis)
+    return gap if gap.shape == shape else reader.make("transpose", (gap,), None, shape)
 
 
 def _moved(reader: Reader, term: Term, minus: bool) -> _Moved | None:
-    """Read a term of a sum as a number times a part of an array, or times an array with zeros around."""
+    """Read a term of a sum as a number times an array from a place on."""
     negative, scalars, under, core = split_scalars(reader, term)
-    if under or any(scalar.kind != "number" for scalar in scalars) or core.kind not in ("index", "pad"):
-        return None
     weight = -1.0 if negative != minus else 1.0
     for scalar in scalars:
-        weight *= scalar.data
-    (x,) = core.args
-    if core.kind == "pad":
-        axes = [axis for axis, widths in enumerate(core.data) if widths != (0, 0)]
-        if len(axes) != 1 or not weight:
+        weight *= scalar.data if scalar.kind == "number" else 0.0
+    if under or not weight:
+        return None
+    if (shift := shift_of(core)) is not None:
+        more = shift.rows - shift.columns
+        if not isinstance(more, int):
             return None
-        before, after = core.data[axes[0]]
-        return _Moved("pad", x, axes[0], before, before + after, weight)
-    if x.kind == "eye" or len(core.data) != x.ndim or core.ndim != x.ndim:
+        n, place = (shift.rows, 0 - shift.start) if more > 0 else (shift.columns, shift.start)
+        return _Moved("eye", reader.make("eye", (), (0, 1), (n, n)), 1, abs(more), place, weight)
+    if core.kind not in ("index", "pad") or core.args[0].kind == "eye" or len(core.data) != core.ndim:
         return None
-    axes = [axis for axis, (item, size) in enumerate(zip(core.data, x.shape, strict=True)) if item != (0, 1, size)]
-    if len(axes) != 1 or not weight:
+    (x,) = core.args
+    whole = [(0, 0) if core.kind == "pad" else (0, 1, size) for size in x.shape]
+    axes = [axis for axis, (own, full) in enumerate(zip(core.data, whole, strict=True)) if own != full]
+    if len(axes) != 1:
         return None
-    start, step, length = core.data[axes[0]]
-    return _Moved("index", x, axes[0], start, x.shape[axes[0]] - length, weight) if step == 1 else None
+    (axis,) = axes
+    if core.kind == "pad":
+        before, after = core.data[axis]
+        return _Moved("pad", x, axis, before + after, before, weight)
+    start, step, length = core.data[axis]
+    return _Moved("index", x, axis, x.shape[axis] - length, start, weight) if step == 1 and length is not None else None
 
 
 @DIFFERENCES.of("pad")
@@ -119,81 +123,6 @@ def _spread_out(reader: Reader, term: Term) -> Term | None:
         part = padded(reader, core, axis, term.data[axis])
         parts.append((reader.product([*scalars, part], [], term.shape), negative != minus))
     return reader.sum(parts, term.shape)
-
-
-@DIFFERENCES.of("sum")
-def _of_identity(reader: Reader, term: Term) -> Term | None:
-    """Write eye(n)[1:].T - eye(n)[:-1].T as diff(eye(n)), the matrix that takes differences, turned over."""
-    if len(term.args) > _MOST or term.ndim != 2:
-        return None
-    rows, columns = term.shape
-    order = next((k for k in _WEIGHTS if rows - k == columns or columns - k == rows), None)
-    if order is None:
-        return None
-    n, ahead = (rows, -1) if rows - order == columns else (columns, 1)
-    weights: dict[int, tuple[int, float]] = {}
-    for k, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
-        negative, scalars, under, core = split_scalars(reader, arg)
-        shift = shift_of(core)
-        if shift is None or under or any(scalar.kind != "number" for scalar in scalars):
-            continue
-        place, weight = shift.start * ahead, -1.0 if negative != minus else 1.0
-        for scalar in scalars:
-            weight *= scalar.data
-        if not isinstance(place, int) or not 0 <= place <= order or place in weights:
-            return None
-        weights[place] = k, weight
-    if len(weights) != order + 1:
-        return None
-    first = weights[order][1]
-    if any(weights[k][1] != first * _WEIGHTS[order][k] for k in range(order + 1)):
-        return None
-    gap = reader.make("eye", (), (0, 1), (n, n))
-    for _ in range(order):
-        gap = _gap(reader, gap, 1)
-    if ahead == 1:
-        gap = reader.make("transpose", (gap,), None, term.shape)
-    if abs(first) != 1.0:
-        gap = reader.product([reader.number(abs(first)), gap], [], term.shape)
-    used = [k for k, _ in weights.values()]
-    rest = [part for k, part in enumerate(zip(term.args, term.data, strict=True)) if k not in used]
-    return reader.sum([(gap, first < 0.0), *rest], term.shape)
-
-
-def _is_other_way(one: Term, other: Term) -> bool:
-    """Tell whether one of two differences is the negative of the other."""
-    if one.kind != other.kind or one.kind == "array" or one.data != other.data:
-        return False
-    if one.kind in ("columns", "rows"):
-        (same, own), (its, turned) = (term.args[:: 1 if one.kind == "columns" else -1] for term in (one, other))
-        return same is its and _is_other_way(own, turned)
-    return one.kind == "sum" and one.data == (False, True) and one.args == other.args[::-1]
-
-
-def _difference(reader: Reader, one: Term, other: Term) -> tuple[Term, bool] | None:
-    """Return one - other as differences of neighbours along an axis, and whether they are subtracted."""
-    if one.kind not in ("index", "pad") or len(one.data) != len(other.data):
-        return None
-    axes = [axis for axis, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b]
-    (x,) = one.args
-    if len(axes) != 1 or (one.kind == "index" and len(one.data) != x.ndim) or one.ndim != x.ndim:
-        return None
-    (axis,) = axes
-    ahead, behind = one.data[axis], other.data[axis]
-    if one.kind == "index":
-        whole = all(item == (0, 1, size) for a, (item, size) in enumerate(zip(one.data, x.shape, strict=True))
-                    if a != axis)  # fmt: skip
-        parts = [(0, 1, x.shape[axis] - 1), (1, 1, x.shape[axis] - 1)]
-        if not whole or x.kind == "eye" or [ahead, behind] not in (parts, parts[::-1]):
-            return None
-        return _gap(reader, x, axis), ahead == parts[0]
-    (p, q), (r, s) = ahead, behind
-    if any(widths != (0, 0) for a, widths in enumerate(one.data) if a != axis):
-        return None
-    if (p - r, q - s) not in ((1, -1), (-1, 1)):
-        return None
-    around = padded(reader, x, axis, (p, s) if p - r == 1 else (r, q))
-    return _gap(reader, around, axis), p - r == 1
 
 
 # ---------------------------------------------------------------------------- how they are written

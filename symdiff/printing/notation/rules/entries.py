@@ -6,10 +6,10 @@ Matrices by their entries are what sums of products of lists with unit vectors a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import TypeAlias
 
-from ..common_factors import split_scalars, turned_over
+from ..matrix_words import turned_over
 from ..reader import Reader, ReadingRules
 from ..terms import Term, number, quotient, times
 
@@ -174,73 +174,6 @@ def _transposes_together(reader: Reader, term: Term) -> Term | None:
     return reader.sum([(term.args[at], term.data[at]) for at in order], term.shape)
 
 
-# ---------------------------------------------------------------------------- matrices with vectors along them
-
-
-@RULES.of("sum")
-def _common_columns(reader: Reader, term: Term) -> Term | None:
-    """Add the vectors that multiply the columns, or the rows, of one matrix: A diag(v) + A diag(w) is A diag(v + w)."""
-    if term.ndim != 2 or len(term.args) > _MOST:
-        return None
-    parts = [(*split_scalars(reader, arg), minus) for arg, minus in zip(term.args, term.data, strict=True)]
-    for *_, core, _ in parts:
-        if core.kind not in ("columns", "rows"):
-            continue
-        at = 0 if core.kind == "columns" else 1
-        matrix, shape = core.args[at], core.args[1 - at].shape
-        places = [k for k, part in enumerate(parts) if _along(part[3], core.kind, matrix) is not None]
-        if len(places) < 2:
-            continue
-        vectors = []
-        for k in places:
-            negative, over, under, inside, minus = parts[k]
-            along = _along(inside, core.kind, matrix)
-            factors = [*over, *(() if along is inside else (along,))]
-            vector = reader.product(factors or [reader.number(1.0)], under, shape if along is not inside else ())
-            vectors.append((vector, negative != minus))
-        total = reader.sum(vectors, shape)
-        made = reader.make(core.kind, (matrix, total) if at == 0 else (total, matrix), None, core.shape)
-        pairs = enumerate(zip(term.args, term.data, strict=True))
-        return reader.sum([(made, False), *(part for k, part in pairs if k not in places)], term.shape)
-    return None
-
-
-def _along(term: Term, kind: str, matrix: Term) -> Term | None:
-    """Return the vector that multiplies a matrix in a term; the matrix itself where none does."""
-    if term is matrix:
-        return term
-    if term.kind != kind or term.args[kind == "rows"] is not matrix:
-        return None
-    return term.args[kind == "columns"]
-
-
-@RULES.of("sum")
-def _outer_of_opposites(reader: Reader, term: Term) -> Term | None:
-    """Write outer products of a vector and of its negative as one: u aᵀ - q u bᵀ is u (a - q b)ᵀ."""
-    if term.ndim != 2 or len(term.args) > _MOST:
-        return None
-    parts = [split_scalars(reader, arg) for arg in term.args]
-    for (i, one), (j, other) in permutations(enumerate(parts), 2):
-        if one[3].kind != "outer" or other[3].kind != "outer" or one[2] != other[2]:
-            continue
-        if one[1] and (one[1] != other[1][: len(one[1])]):
-            continue
-        for kept in (0, 1):
-            shared, turned = one[3].args[kept], other[3].args[kept]
-            if not _are_opposite(shared, turned):
-                continue
-            minus = (one[0] != term.data[i]) == (other[0] != term.data[j])
-            mine, its = one[3].args[1 - kept], other[3].args[1 - kept]
-            its = reader.product([*other[1][len(one[1]) :], its], [], its.shape)
-            both = reader.sum([(mine, False), (its, minus)], mine.shape)
-            pair = (shared, both) if kept == 0 else (both, shared)
-            made = reader.product([*one[1], reader.make("outer", pair, None, term.shape)], one[2], term.shape)
-            pairs = zip(term.args, term.data, strict=True)
-            rest = [(made, one[0] != term.data[i]) if k == i else part for k, part in enumerate(pairs) if k != j]
-            return reader.sum(rest, term.shape)
-    return None
-
-
 @RULES.of("product")
 def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
     """Write a product with a vector over its length as one with its direction, beside the direction: A x uᵀ / ‖x‖."""
@@ -260,8 +193,3 @@ def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
                     over[place] = reader.make("outer", pair, None, arg.shape)
                     return reader.product(over, rest, term.shape)
     return None
-
-
-def _are_opposite(one: Term, other: Term) -> bool:
-    """Tell whether one difference is the other with its terms in each other's place."""
-    return one.kind == other.kind == "sum" and one.args == other.args[::-1] and one.data == other.data == (False, True)

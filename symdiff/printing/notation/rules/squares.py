@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..common_factors import split_scalars
+from ..common_factors import in_front
+from ..matrix_words import split_scalars
 from ..reader import Reader, ReadingRules
 from ..terms import Term, is_number
 
@@ -15,55 +16,7 @@ _MOST = 9
 @RULES.of("sum")
 def _common_array(reader: Reader, term: Term) -> Term | None:
     """Write x w - q w as (x - q) w."""
-    if not 2 <= len(term.args) <= _MOST or not term.ndim:
-        return None
-    parts = [_factors(arg) for arg in term.args]
-    if any(arg.kind not in ("product", "negative") for arg in term.args):
-        return None
-    first, *others = (over for _, over, _ in parts)
-    names = [arg for arg in first if arg.kind == "name" and arg.shape == term.shape]
-    common = next((arg for arg in names if all(arg in over for over in others)), None)
-    if common is None:
-        return None
-    rest = []
-    for (minus, over, under), sign in zip(parts, term.data, strict=True):
-        left = list(over)
-        left.remove(common)
-        if not left and not under:
-            return None
-        shape = max((arg.shape for arg in (*left, *under)), key=len, default=())
-        inside = reader.product(left or [reader.number(1.0)], under, shape)
-        rest.append((inside, minus != sign))
-    if not any(inside.shape == term.shape for inside, _ in rest):
-        return None
-    return reader.product([common, reader.sum(rest, term.shape)], [], term.shape)
-
-
-@RULES.of("outer")
-def _of_opposites(reader: Reader, term: Term) -> Term | None:
-    """Write (a - b) (b - a)ᵀ as -(b - a) (b - a)ᵀ."""
-    one, other = term.args
-    if one.kind == other.kind == "sum" and one.args == other.args[::-1] and one.data == other.data == (False, True):
-        return reader.negative(reader.make("outer", (other, other), None, term.shape))
-    return None
-
-
-@RULES.of("matmul")
-def _outer_between(reader: Reader, term: Term) -> Term | None:
-    """Write A v vᵀ Aᵀ as u uᵀ with u = A v."""
-    if len(term.args) != 3 or term.args[1].kind != "outer" or term.ndim != 2:
-        return None
-    left, middle, right = term.args
-    v, other = middle.args
-    is_turned = (left is right and left.even) or _is_turned(left, right)
-    if v is not other or v.ndim != 1 or left.ndim != 2 or not is_turned:
-        return None
-    one = reader.make("part", (reader.chain([left, v]),), "u", left.shape[:1])
-    return reader.make("outer", (one, one), None, term.shape)
-
-
-def _is_turned(a: Term, b: Term) -> bool:
-    return (a.kind == "transpose" and a.args[0] is b) or (b.kind == "transpose" and b.args[0] is a)
+    return in_front(reader, term, lambda factor: factor.kind == "name" and factor.shape == term.shape != ())
 
 
 @RULES.of("sum")
