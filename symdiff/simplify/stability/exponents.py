@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, reduce
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import SUMS, peel, terms_of
+from ...graph.scalars.arithmetic import SUMS, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted, notes
 
@@ -17,6 +17,8 @@ from ...ground.gc_pause import noted, notes
 Linear: TypeAlias = "dict[Node | None, float]"
 #: Most factors of a product, terms of a sum, terms of an exponent and nodes of a sum that are searched.
 FACTORS, TERMS, EXPONENTS, STEPS = 12, 8, 12, 32
+#: Part of the largest coefficient below which what is left of several has lost digits.
+_REST = 0.25
 
 
 # ---------------------------------------------------------------------------- exponents
@@ -296,6 +298,20 @@ class Sum:
             return 1
         return -1 if len(numbers) == 2 and numbers[0] == -(numbers[1] or 0.0) else 0
 
+    def cancels(self) -> bool:
+        """Tell whether exponentials cancel beside others where all exponents are 0: ``x + sinh(x)``, written as three.
+
+        A difference of two is a hyperbolic tangent times their sum, which keeps its digits.
+        """
+        if len(self.coefficients) < 3:
+            return False
+        totals: dict[Node | None, list[float]] = {}
+        for coefficient in self.coefficients:
+            c = scalar_constant(coefficient)
+            number, base = without_numbers(coefficient) if c is None else (c, None)
+            totals.setdefault(base, []).append(number)
+        return any(abs(math.fsum(own)) < _REST * max(map(abs, own)) for own in totals.values() if len(own) > 1)
+
 
 @noted
 def as_sum(node: Node) -> Sum | None:
@@ -323,7 +339,7 @@ def as_sum(node: Node) -> Sum | None:
         if key in found:
             first, second = scalar_constant(found[key]), scalar_constant(coefficient)
             total = found[key] + coefficient if first is None or second is None else constant(first + second)
-            if key in taken and (first is None or second is None or 0.0 < abs(first + second) < 0.25):
+            if key in taken and (first is None or second is None or 0.0 < abs(first + second) < _REST):
                 return None  # expm1(x) + y is near y for a small x, and exp(x) + (y - 1) is not
             found[key] = total
         else:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
-from ...graph.kinds import EXPONENTIAL
+from ...graph.kinds import EXPONENTIAL, bit_of
 from ...graph.scalars.arithmetic import factors_of, peel
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
@@ -133,6 +133,8 @@ ONE = constant(1.0)
 #: What holds an exponential in a form of its own.
 SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_share", "cosh", "sinh", "expm1"))
 _SUMS = frozenset(("add", "subtract", "cosh", "sinh", "expm1"))
+#: Differences of exponentials that keep their digits near 0.
+_DIFFERENCES = bit_of("sinh") | bit_of("expm1")
 _THROUGH = frozenset(("multiply", "divide", "negative", "power", "named", "add", "subtract", "sqrt"))
 
 
@@ -293,7 +295,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
     else:
         found = _summed(part)
-        if found is None:
+        if found is None or (power > 0 and part.below & _DIFFERENCES and found.cancels()):
             _take_other(result, part, power)
         else:
             result.take_sum(found, power)
