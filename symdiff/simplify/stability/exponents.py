@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, reduce
 from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import SUMS, peel, terms_of, without_numbers
+from ...graph.scalars.arithmetic import SUMS, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted, notes
 
@@ -278,6 +278,8 @@ class Sum:
     coefficients: tuple[Node, ...]
     keys: tuple[frozenset[tuple[Node | None, float]], ...]
     exponents: tuple[Linear, ...] = field(compare=False)
+    #: Whether exponentials cancel beside others where all exponents are 0, as those of ``x + sinh(x)`` do.
+    cancels: bool = field(compare=False, default=False)
 
     @staticmethod
     def of(coefficients: Iterable[Node], exponents: Iterable[Linear]) -> Sum:
@@ -298,20 +300,6 @@ class Sum:
             return 1
         return -1 if len(numbers) == 2 and numbers[0] == -(numbers[1] or 0.0) else 0
 
-    def cancels(self) -> bool:
-        """Tell whether exponentials cancel beside others where all exponents are 0: ``x + sinh(x)``, written as three.
-
-        A difference of two is a hyperbolic tangent times their sum, which keeps its digits.
-        """
-        if len(self.coefficients) < 3:
-            return False
-        totals: dict[Node | None, list[float]] = {}
-        for coefficient in self.coefficients:
-            c = scalar_constant(coefficient)
-            number, base = without_numbers(coefficient) if c is None else (c, None)
-            totals.setdefault(base, []).append(number)
-        return any(abs(math.fsum(own)) < _REST * max(map(abs, own)) for own in totals.values() if len(own) > 1)
-
 
 @noted
 def as_sum(node: Node) -> Sum | None:
@@ -322,6 +310,7 @@ def as_sum(node: Node) -> Sum | None:
     found: dict[frozenset[tuple[Node | None, float]], Node] = {}
     exponents: dict[frozenset[tuple[Node | None, float]], Linear] = {}
     taken: set[frozenset[tuple[Node | None, float]]] = set()
+    alike: dict[tuple[Node, ...], dict[frozenset[tuple[Node | None, float]], float]] = {}
     for term in terms:
         shift = term.exponent.get(None, 0.0)
         moving: Linear = {n: c for n, c in term.exponent.items() if n is not None}
@@ -334,6 +323,8 @@ def as_sum(node: Node) -> Sum | None:
             coefficient = factor if i == 0 and number == 1.0 else coefficient * factor
         key = frozenset(moving.items())
         exponents.setdefault(key, moving)
+        own = alike.setdefault(term.factors, {})
+        own[key] = own.get(key, 0.0) + number
         if term.taken:
             taken.add(key)
         if key in found:
@@ -347,4 +338,19 @@ def as_sum(node: Node) -> Sum | None:
     kept = {key: c for key, c in found.items() if scalar_constant(c) != 0.0}
     if len(kept) < 2:
         return None
-    return Sum.of(kept.values(), [exponents[key] for key in kept])
+    result = Sum.of(kept.values(), [exponents[key] for key in kept])
+    return replace(result, cancels=True) if _cancel(alike) else result
+
+
+def _cancel(alike: Mapping[tuple[Node, ...], Mapping[frozenset[tuple[Node | None, float]], float]]) -> bool:
+    """Tell whether the numbers of exponentials with the same factors nearly add up to 0.
+
+    Those of two alone need not: their difference is a hyperbolic tangent times their sum.
+    """
+    if len(alike) == 1 and not next(iter(alike)) and sum(map(bool, alike[()].values())) < 3:
+        return False
+    for own in alike.values():
+        largest = max(map(abs, own.values()))
+        if len(own) > 1 and abs(math.fsum(own.values())) < _REST * largest:
+            return True
+    return False

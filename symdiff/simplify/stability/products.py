@@ -295,7 +295,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
     else:
         found = _summed(part)
-        if found is None or (power > 0 and part.below & _DIFFERENCES and found.cancels()):
+        if found is None or (power > 0 and part.below & _DIFFERENCES and found.cancels):
             _take_other(result, part, power)
         else:
             result.take_sum(found, power)
