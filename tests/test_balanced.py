@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+from multiprecision import read
 
 import symdiff as sd
 from symdiff.graph import Node, elementwise
@@ -67,3 +69,22 @@ def test_the_order_of_factors_changes_nothing_but_rounding() -> None:
         expected = evaluate([formula], values)[0]
         np.testing.assert_allclose(evaluate([found], values)[0], expected, rtol=1e-9, atol=1e-9)
     assert changed > 30
+
+
+def _read_at(text: str, names: dict[str, Any], x: Any) -> Any:
+    return read(text, {**names, "x": x})
+
+
+@pytest.mark.parametrize("size", [1e170, 1e-170, -1e200])
+@pytest.mark.parametrize("divisor", ["{} * x", "{} * sin(x)", "{} * exp1(x)", "expm1(x) * {}"])
+def test_large_and_small_divisors_do_not_end_the_range(divisor: str, size: float) -> None:
+    at, y = Random(divisor).uniform(0.5, 2.0), 2.0
+    for number in (f"({size})", "z"):
+        text = f"y * cos(x) / ({divisor.format(number)})"
+        kernel = sd.compile(sd.derivative(text, "x"), backend="interpreter")
+        values = {"x": at, "y": y, "z": size}
+        names: dict[str, Any] = {"sin": mp.sin, "cos": mp.cos, "expm1": mp.expm1, "exp1": mp.e1, "number": mp.mpf}
+        with mp.workdps(500):
+            expected = mp.diff(partial(_read_at, text, {**names, "y": y, "z": size}), at)
+        found = kernel(**{parameter.name: values[parameter.name] for parameter in kernel.inputs})
+        np.testing.assert_allclose(float(found), float(expected), rtol=1e-9)

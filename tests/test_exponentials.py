@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multiprecision import read
 
 import symdiff as sd
-from tests.multiprecision import read
 
 FAR = (-1e5, -1e3, -745.0, -300.0, -40.0, -1.7, 0.0, 0.3, 2.5, 40.0, 300.0, 745.0, 1e3, 1e5)
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..graph import Node, elementwise, postorder, rebuild
+from ..graph import Node, elementwise, inputs_of, postorder, rebuild
 from ..graph.kinds import bit_of
 from ..graph.scalars.arithmetic import SUMS, factors_of
 from ..graph.scalars.functions import scalar_constant
@@ -44,47 +44,70 @@ def balance_products(roots: Sequence[Node]) -> list[Node]:
     """
     order = postorder(roots)
     of_numbers = any(node.is_constant and _size(node) for node in order)
-    if not of_numbers and not any(root.below & _FAR for root in roots):
-        return list(roots)
     new: dict[Node, Node] = {}
     ways: dict[Node, float] = {}
     for node in order:
-        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-        if made.is_multiplicative and (of_numbers or made.below & _FAR):
+        made = node
+        for arg in node.args:
+            if new[arg] is not arg:
+                made = rebuild(node, tuple([new[arg] for arg in node.args]))
+                break
+        if made.is_multiplicative and (of_numbers or made.below & _FAR or _has_powers(made)):
             made = _balanced(made, ways)
         new[node] = made
     return [new[root] for root in roots]
 
 
+def _has_powers(product: Node) -> bool:
+    """Tell whether a factor stands above and below."""
+    if not (product.first.is_multiplicative or product.second.is_multiplicative):
+        return False
+    above, below = set[Node](), set[Node]()
+    for base, n in factors_of(product, _FACTORS, powers=_HIGHEST).parts:
+        if not base.is_constant:
+            (above if n > 0 else below).add(base)
+    return not above.isdisjoint(below)
+
+
 def _balanced(product: Node, ways: dict[Node, float]) -> Node:
     sign, parts, whole = factors_of(product, _FACTORS, powers=_HIGHEST)
-    factors = [_Factor(base, math.copysign(1.0, n), _way(base, ways)) for base, n in parts for _ in range(int(abs(n)))]
-    far = [factor for factor in factors if factor.way]
-    if not whole or sum(abs(factor.way) for factor in far) < 3.0 or all(factor.base.op == "exp" for factor in far):
+    if not whole:
         return product
-    if len({factor.size > 0 for factor in far}) < 2:
+    factors = [factor for base, n in parts for factor in _factors(base, n, ways)]
+    steps: dict[Node | None, list[float]] = {}
+    for factor in factors:
+        if factor.way:
+            steps.setdefault(factor.kind, []).append(factor.size)
+    large = {kind for kind, own in steps.items() if sum(map(abs, own)) >= 3.0 and min(own) < 0.0 < max(own)}
+    if not large or _has_other_exponents(factors):
         return product
-    for factor in far:
-        if (
-            factor.base.op in SUMS
-            and factor.step > 0
-            and abs(factor.way) > 1
-            and not any(arg.op in SUMS for arg in factor.base.args)
-        ):
+    for factor in factors:
+        if factor.kind is None and factor.step > 0 and abs(factor.way) > 1.0 and _is_short_sum(factor.base):
             return _distributed(product, factor, factors, sign, ways)
-    result: Node | None = None
-    size = 0.0
+    far = [factor for factor in factors if factor.way and factor.kind in large]
+    rest = [factor for factor in factors if factor not in far and scalar_constant(factor.base) != 1.0]
+    if all(factor.base.op == "exp" for factor in far):
+        return product
+    sizes: dict[Node | None, float] = dict.fromkeys(large, 0.0)
+    ordered: list[_Factor] = []
     while far:
         # what brings the product back to 1; exponentials last, whose arguments may have either sign
-        following = min(far, key=lambda one: (abs(size + one.size), one.base.op == "exp", -one.step))
+        following = min(far, key=lambda one: (abs(sizes[one.kind] + one.size), one.base.op == "exp", -one.step))
         far.remove(following)
-        size += following.size
-        result = following.applied(result)
-    for factor in factors:
-        if not factor.way and scalar_constant(factor.base) != 1.0:
-            result = factor.applied(result)
+        sizes[following.kind] += following.size
+        ordered.append(following)
+    result: Node | None = None
+    for factor in (*ordered, *rest):
+        result = factor.applied(result)
     assert result is not None
     return spread(result if sign > 0 else elementwise("negative", (result,)), product.shape)
+
+
+def _factors(base: Node, n: float, ways: dict[Node, float]) -> list[_Factor]:
+    """Return a power as factors; what is not known to be large or small is of a kind of its own."""
+    way = _way(base, ways)
+    kind = None if way or base.is_constant else base
+    return [_Factor(base, math.copysign(1.0, n), 1.0 if kind is base else way, kind)] * int(abs(n))
 
 
 def _is_short_sum(node: Node) -> bool:
@@ -103,12 +126,22 @@ def _distributed(product: Node, total: _Factor, factors: list[_Factor], sign: in
     return spread(result if sign > 0 else elementwise("negative", (result,)), product.shape)
 
 
+def _has_other_exponents(factors: list[_Factor]) -> bool:
+    """Tell whether an exponential has other inputs than the functions beside it: its size says nothing of theirs."""
+    exponentials = [factor.base for factor in factors if factor.base.op == "exp"]
+    if not exponentials:
+        return False
+    functions = [factor.base for factor in factors if factor.kind is None and factor.base.op != "exp"]
+    return not set(inputs_of(functions)).issuperset(inputs_of(exponentials))
+
+
 class _Factor(NamedTuple):
-    """A factor, 1 or -1 for its power, and how it goes far out."""
+    """A factor, 1 or -1 for its power, how it goes far out, and with what; None is all functions."""
 
     base: Node
     step: float
     way: float
+    kind: Node | None
 
     @property
     def size(self) -> float:
@@ -149,7 +182,7 @@ def _size(number: Node) -> float:
 def _way_of(node: Node, parts: list[float]) -> float:
     op = node.op
     if op == "exp":
-        return -1.0 if _is_negative(node.args[0]) else 1.0
+        return _way_of_exponential(node.args[0])
     if node.is_constant:
         return _size(node)
     if not parts:
@@ -161,6 +194,8 @@ def _way_of(node: Node, parts: list[float]) -> float:
     return parts[0] if op == "negative" else parts[0] + (parts[1] if op == "multiply" else -parts[1])
 
 
-def _is_negative(exponent: Node) -> bool:
+def _way_of_exponential(exponent: Node) -> float:
+    if exponent.is_division and scalar_constant(exponent.args[1]) is None:
+        return 0.0  # exp(1 / x) is near 1 far out
     first = scalar_constant(exponent.args[0]) if exponent.is_multiplication else None
-    return exponent.is_negation or (first is not None and first < 0)
+    return -1.0 if exponent.is_negation or (first is not None and first < 0) else 1.0

@@ -351,6 +351,6 @@ def _cancel(alike: Mapping[tuple[Node, ...], Mapping[frozenset[tuple[Node | None
         return False
     for own in alike.values():
         largest = max(map(abs, own.values()))
-        if len(own) > 1 and abs(math.fsum(own.values())) < _REST * largest:
+        if len(own) > 1 and abs(sum(own.values())) < _REST * largest:
             return True
     return False

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...graph import Node, constant, elementwise
 from ...graph.kinds import EXPONENTIAL, bit_of
-from ...graph.scalars.arithmetic import factors_of, peel
+from ...graph.scalars.arithmetic import factors_of, peel, times_power
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ...ground.gc_pause import noted
@@ -65,10 +65,7 @@ def decomposed(node: Node) -> Monomial | None:
         elif value == 0 or not math.isfinite(value) or abs(power) > _HIGHEST:
             return None
         else:
-            try:
-                result.number *= value**power
-            except (OverflowError, ZeroDivisionError):
-                return None
+            result.number = times_power(result.number, value, power)
             if not (result.number and math.isfinite(result.number)):
                 return None
     result.powers = {base: n for base, n in result.powers.items() if n}
@@ -201,10 +198,7 @@ def _product(sign: int, parts: Sequence[tuple[Node, float]]) -> ExponentialProdu
         if n == 0.0:
             return None
         if (n is not None and n > 0 and math.isfinite(n)) or (n is not None and n < 0 and power.is_integer()):
-            try:
-                result.number *= n**power
-            except OverflowError:
-                return None
+            result.number = times_power(result.number, n, power)
         else:
             _take(result, part, power)
     for part, power in closed:
@@ -213,7 +207,7 @@ def _product(sign: int, parts: Sequence[tuple[Node, float]]) -> ExponentialProdu
             _take(result, part, power)
         else:
             _take_other(result, part, power)
-    return result
+    return result if result.number and math.isfinite(result.number) else None
 
 
 def _is_smooth(part: Node) -> bool:
