@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..graph import Node, elementwise, inputs_of, postorder, rebuild
 from ..graph.kinds import bit_of
-from ..graph.scalars.arithmetic import SUMS, factors_of
+from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of
 from ..graph.scalars.functions import scalar_constant
 from .rewriter import spread, union
 
@@ -29,6 +29,8 @@ _FAR = union(map(bit_of, _GROWING | _VANISHING))
 _LARGE, _ORDINARY = 350.0, 150.0
 #: Most factors that are looked at, and the highest power that is taken apart.
 _FACTORS, _HIGHEST = 12, 4
+#: Most nodes of exponents, and of a function beside them, whose inputs are compared.
+_LOOKED = 64
 
 
 def balance_products(roots: Sequence[Node]) -> list[Node]:
@@ -79,9 +81,11 @@ def _balanced(product: Node, ways: dict[Node, float]) -> Node:
         if factor.way:
             steps.setdefault(factor.kind, []).append(factor.size)
     large = {kind for kind, own in steps.items() if sum(map(abs, own)) >= 3.0 and min(own) < 0.0 < max(own)}
-    if not large or _has_other_exponents(factors):
+    if None in large and _has_other_exponents(factors):
+        large.discard(None)
+    if not large:
         return product
-    for factor in factors:
+    for factor in factors if None in large else ():
         if factor.kind is None and factor.step > 0 and abs(factor.way) > 1.0 and _is_short_sum(factor.base):
             return _distributed(product, factor, factors, sign, ways)
     far = [factor for factor in factors if factor.way and factor.kind in large]
@@ -131,8 +135,13 @@ def _has_other_exponents(factors: list[_Factor]) -> bool:
     exponentials = [factor.base for factor in factors if factor.base.op == "exp"]
     if not exponentials:
         return False
-    functions = [factor.base for factor in factors if factor.kind is None and factor.base.op != "exp"]
-    return not set(inputs_of(functions)).issuperset(inputs_of(exponentials))
+    functions = [
+        factor.base for factor in factors if factor.way and factor.kind is None and not factor.base.is_constant
+    ]
+    first = next((base for base in functions if base.op != "exp"), exponentials[0])
+    nodes = postorder([first, *exponentials], most=_LOOKED)
+    known = set(inputs_of([first])) if len(nodes) <= _LOOKED else set[Node]()
+    return not known.issuperset(node for node in nodes if node.is_input)
 
 
 class _Factor(NamedTuple):
@@ -169,7 +178,7 @@ def _way(root: Node, known: dict[Node, float]) -> float:
     return known[root]
 
 
-_COMPOSED = frozenset(("multiply", "divide", "negative", "add", "subtract", "power"))
+_COMPOSED = frozenset((*PRODUCTS, *SUMS, "power"))
 
 
 def _size(number: Node) -> float:
@@ -187,11 +196,11 @@ def _way_of(node: Node, parts: list[float]) -> float:
         return _size(node)
     if not parts:
         return float(op in _GROWING) - float(op in _VANISHING)
-    if op == "power":
+    if node.is_power:
         return parts[0] * (scalar_constant(node.args[1]) or 0.0)
     if op in SUMS:
         return max(parts)
-    return parts[0] if op == "negative" else parts[0] + (parts[1] if op == "multiply" else -parts[1])
+    return parts[0] if node.is_negation else parts[0] + (parts[1] if node.is_multiplication else -parts[1])
 
 
 def _way_of_exponential(exponent: Node) -> float:
