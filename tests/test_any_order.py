@@ -145,3 +145,13 @@ def test_the_formula_is_that_of_the_elements() -> None:
     x = sd.vector("x", 3)
     assert str(sd.gradient(np.sum(np.sort(x) ** 2), x)) == "2 * x"
     assert str(sd.gradient(np.prod(np.sort(x)), x)) == str(sd.gradient(np.prod(x), x))
+
+
+@pytest.mark.parametrize("function", ["cos", "exp", "tanh", "arctan", "abs"])
+@pytest.mark.parametrize("statistic", ["sort(x)", "stack([max(x), median(x), min(x)])"])
+def test_functions_of_a_product_are_those_of_the_elements(function: str, statistic: str) -> None:
+    at = np.array([1.0, 1.0, 0.5])
+    for taken, plain in ((f"prod({statistic})", "prod(x)"), (f"x[0] * prod({statistic})", "x[0] * prod(x)")):
+        pair = [sd.derivative(f"{function}({part})", "x", 2, x=3) for part in (taken, plain)]
+        found, expected = (np.asarray(sd.compile(one)(at)) for one in pair)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

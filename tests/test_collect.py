@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,14 @@ def test_reshapes_of_reshapes_are_shown() -> None:
 def test_terms_that_cancel_within_a_sum_are_all_shown() -> None:
     gradient = sd.gradient("z * a * (x**2 + y * w - w * y) - z * (x**2 + y * w - w * y)", "z")
     assert str(gradient) == "w * y - x ** 2 - y * w + a * (x ** 2 + y * w - w * y)"
+
+
+def test_roots_of_roots_are_printed_beside_their_bases() -> None:
+    draw = random.Random(5)
+    for _ in range(60):
+        parts = draw.sample(["x", "sqrt(x)", "sqrt(sqrt(x))", "sqrt(sqrt(sqrt(x)))", "sinh(x)", "y"], 4)
+        text = " ".join(f"{draw.choice('*/')} ({part})**{draw.choice([1, 1, 2, 3, 5])}" for part in parts)
+        shown = str(sd.derivative(f"x {text}", "x", draw.choice([1, 2])))
+        values = {"x": 1.7, "y": 0.6}
+        kernels = [sd.compile(one, backend="interpreter") for one in (sd.derivative(shown, "x"), shown)]
+        assert all(np.isfinite(kernel(**{p.name: values[p.name] for p in kernel.inputs})) for kernel in kernels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multiprecision import read
 
 import symdiff as sd
 
@@ -253,3 +255,20 @@ def test_logarithms_of_shares_times_counts(share: str) -> None:
                     np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15, err_msg=f"{text} {t} {y}")
     kernel = sd.compile(f"bernoulli_logpmf(y, {share})", x=(), y=(), backend="numpy")
     assert kernel(np.inf * np.array([1, -1, 1, -1]), np.array([1.0, 0, 0, 1])).tolist() == [0, 0, -np.inf, -np.inf]
+
+
+def test_differences_of_exponentials_beside_other_terms_keep_their_digits() -> None:
+    draw = random.Random(11)
+    beside = ["exp(x)", "exp(-2*x)", "1/cosh(x)", "sigmoid(-x)", "1/(1 + exp(x))", "exp(3*x)/(2 + exp(x))"]
+    for _ in range(40):
+        first, second = (f"{draw.choice(['sinh', 'expm1'])}({draw.choice([1, 2, 3])}*x)" for _ in range(2))
+        other = draw.choice(["x", "y*x", second, f"y*{second}", "x**2"])
+        text = f"({other} + {draw.uniform(0.5, 2.0):.3f}*{first}) * {draw.choice(beside)}"
+        at = {"x": draw.choice([-1.0, 1.0]) * 10.0 ** draw.uniform(-15.0, -2.0), "y": draw.uniform(0.5, 2.0)}
+        used = {name: at[name] for name in "xy" if name in text.replace("exp", "")}
+        names: dict[str, Any] = {name: getattr(mpmath, name) for name in ("exp", "cosh", "sinh", "expm1")}
+        names["sigmoid"] = lambda x: 1 / (1 + mpmath.exp(-x))
+        with mpmath.workdps(60):
+            expected = float(read(text, {**names, "number": mpmath.mpf, **{n: mpmath.mpf(v) for n, v in used.items()}}))
+        found = float(sd.compile(text, backend="interpreter")(**used))
+        assert abs(found - expected) <= 1e-14 * abs(expected), text

@@ -162,3 +162,27 @@ def test_a_rewrite_that_shrinks_the_range_is_seen() -> None:
     assert keeps_range(exp(X) * exp(Y), exp(X + Y))
     assert keeps_range(X * Y / X / Z, Y / Z)
     assert keeps_range(exp(X) * exp(-X) * Y, Y)
+
+
+def test_numbers_whose_powers_leave_the_range_are_no_errors() -> None:
+    draw = random.Random(9)
+    sizes = ["1e-300", "1e300", "-1e-170", "2e200", "3e-120", "1e-200", "2e110"]
+    others = ["x", "exp(x)", "exp(2*x)", "(1 + exp(x))", "(exp(x) - 1)", "sinh(x)", "hypot(x, y)", "sqrt(x)", "x**2"]
+
+    def drawn(depth: int) -> str:
+        if not depth:
+            size = draw.choice(sizes)
+            sums = [f"({size} + exp(x))", f"({size} + {draw.choice(sizes)} * exp(x))"]
+            return draw.choice([*others, f"({size})", *sums])
+        first = drawn(depth - 1)
+        way = draw.choice("*/^")
+        return f"({first})**({draw.choice([-3, -2, 2, 5])})" if way == "^" else f"({first}) {way} ({drawn(depth - 1)})"
+
+    for _ in range(120):
+        text = f"x * ({drawn(draw.choice([2, 3]))})"
+        try:
+            formula = sd.parse(text)
+        except sd.SymdiffError:
+            continue  # a number in it is none
+        for order in (1, 2):
+            assert str(sd.derivative(formula, "x", order))

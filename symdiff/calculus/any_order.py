@@ -175,7 +175,7 @@ def _residue_of(node: Node, args: list[Residues]) -> Residues:
     if node.is_concatenation:
         return np.concatenate(args, node.payload.axis)
     if op == "prod":
-        return np.asarray(np.multiply.reduce(args[0], axis=node.payload.axes), dtype=object) % _PRIME
+        return np.asarray(np.multiply.reduce(args[0], axis=node.payload.axes) % _PRIME, dtype=object)
     raise _UnknownError
 
 

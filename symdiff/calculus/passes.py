@@ -10,6 +10,7 @@ from ..graph.kinds import TAKEN, WRAPPER
 from ..graph.primitives import OF_MATRICES
 from ..ground.tracing import record as trace
 from ..simplify import finish, inline, join_cosines, simplify, stabilize
+from ..simplify.balanced import balance_products
 from ..simplify.counting import count_from_whole
 from ..simplify.narrowing import narrow
 from .demand import mask_matrices
@@ -29,7 +30,7 @@ def settle(graph: Sequence[Node], rewrites: list[str], *, is_sparse: bool = Fals
     trace("inlined.txt", lambda: listing(inlined))
     simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = mask_matrices(lift_products(join_recurrences(narrow(simplified))))
+    nodes = mask_matrices(lift_products(join_recurrences(narrow(balance_products(simplified)))))
     nodes = nodes if is_sparse else count_from_whole(nodes)
     trace("guarded.txt", lambda: listing(nodes))
     return nodes

@@ -25,6 +25,7 @@ Files
     stability   forms that do not overflow or cancel
     powers      derivatives of high order as polynomials in a few functions
     narrowing   of an array or a loop that is read in part, that part is computed
+    balanced    products of what overflows in an order in which partial products do not
     counting    positions that a call brings counted along whole arrays, the last pass
     inward      how the index that reads a part moves through each operation
     inlining    names, barriers and custom functions removed before lowering

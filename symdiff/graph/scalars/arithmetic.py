@@ -375,7 +375,16 @@ def product_of(a: float, b: float) -> float:
     if abs(a) == abs(b) < _ROOT and math.sqrt(whole := round(a * a)) == abs(a):
         return math.copysign(float(whole), a * b)
     p, q = fraction_of(a), fraction_of(b)
-    return a * b if p is None or q is None or not p or not q else float(p * q)
+    plain = a * b
+    return plain if p is None or q is None or not plain or not math.isfinite(plain) else float(p * q)
+
+
+def times_power(number: float, base: float, power: float) -> float:
+    """Return ``number * base**power``, infinite where that is beyond the range of numbers."""
+    try:
+        return float(number * base**power)
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
 
 
 #: Operations of what may be written without operations.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from sys import float_info
 
 from ...graph import Node, constant, number, postorder
 from ...graph.scalars.arithmetic import COMPLEMENTED, is_leaf, scaled
@@ -28,7 +29,7 @@ def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
                 del found[key]
             else:
                 found[object()] = term
-        elif Fraction(repr(float(total))) == total:
+        elif abs(total) <= float_info.max and Fraction(repr(float(total))) == total:
             found[key] = CollectedProduct(float(total), bases.over, bases.under)
         elif total.denominator <= WINDOW and abs(total.numerator) < 1e15:
             found[key] = CollectedProduct(float(total.numerator), bases.over, dict(bases.under))

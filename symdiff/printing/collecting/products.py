@@ -143,6 +143,8 @@ def as_number(product: CollectedProduct, base: Node, power: int) -> bool:
     if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3 or _surd(c):
         return False
     total = product.number * c**power
+    if not total or not math.isfinite(total):
+        return False
     # 3 * 0.1 is not 0.30000000000000004 to a reader
     if Fraction(repr(total)) != Fraction(repr(product.number)) * Fraction(repr(c)) ** power:
         return False
@@ -305,6 +307,8 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     """Write a root or power times its base as one power, and a power of a root: x sqrt(x) is x**1.5."""
     found = dict(factors)
     for base, n in factors.items():
+        if base not in found:  # what an earlier one was a root of
+            continue
         exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None
         if exponent is not None and base.args[0] in found:
             total = found.pop(base.args[0]) + exponent * n

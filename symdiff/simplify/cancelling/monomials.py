@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import PowerProduct, factors_of, terms_of
+from ...graph.scalars.arithmetic import PowerProduct, factors_of, terms_of, times_power
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted
 from ..facts import is_positive
@@ -38,7 +40,9 @@ def _decomposed(term: Node) -> PowerProduct | None:
             if value == 0.0:
                 return None
             if value is not None:
-                number *= value ** (n * power)
+                number = times_power(number, value, n * power)
+                if not number or not math.isfinite(number):
+                    return None
             elif base.op in OF_LENGTHS and (length := _of_length(base)) is not None:
                 square, half, top = length
                 lengths[square] = lengths.get(square, 0) + half * int(n) * power

@@ -53,7 +53,10 @@ def normal_form(node: Node) -> Node | None:
     product = product_that_meets(node)
     if product is None or not _wants_form(product) or _goes_together(product):
         return None
-    result = _build(product, node.shape)
+    try:
+        result = _build(product, node.shape)
+    except OverflowError:  # a number of the form is none that there is
+        return None
     return None if result is None or result is node else result
 
 
@@ -279,6 +282,8 @@ def _join(
         written.append(elementwise("exp", (as_node(left),)))
     elif left:
         number *= math.exp(left[None])
+    if not number or not math.isfinite(number):
+        return None
     return multiplied(p, number, [*factors, *written], shape)
 
 

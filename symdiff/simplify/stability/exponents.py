@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, reduce
@@ -17,6 +17,8 @@ from ...ground.gc_pause import noted, notes
 Linear: TypeAlias = "dict[Node | None, float]"
 #: Most factors of a product, terms of a sum, terms of an exponent and nodes of a sum that are searched.
 FACTORS, TERMS, EXPONENTS, STEPS = 12, 8, 12, 32
+#: Part of the largest coefficient below which what is left of several has lost digits.
+_REST = 0.25
 
 
 # ---------------------------------------------------------------------------- exponents
@@ -276,6 +278,8 @@ class Sum:
     coefficients: tuple[Node, ...]
     keys: tuple[frozenset[tuple[Node | None, float]], ...]
     exponents: tuple[Linear, ...] = field(compare=False)
+    #: Whether exponentials cancel beside others where all exponents are 0, as those of ``x + sinh(x)`` do.
+    cancels: bool = field(compare=False, default=False)
 
     @staticmethod
     def of(coefficients: Iterable[Node], exponents: Iterable[Linear]) -> Sum:
@@ -306,6 +310,7 @@ def as_sum(node: Node) -> Sum | None:
     found: dict[frozenset[tuple[Node | None, float]], Node] = {}
     exponents: dict[frozenset[tuple[Node | None, float]], Linear] = {}
     taken: set[frozenset[tuple[Node | None, float]]] = set()
+    alike: dict[tuple[Node, ...], dict[frozenset[tuple[Node | None, float]], float]] = {}
     for term in terms:
         shift = term.exponent.get(None, 0.0)
         moving: Linear = {n: c for n, c in term.exponent.items() if n is not None}
@@ -318,12 +323,14 @@ def as_sum(node: Node) -> Sum | None:
             coefficient = factor if i == 0 and number == 1.0 else coefficient * factor
         key = frozenset(moving.items())
         exponents.setdefault(key, moving)
+        own = alike.setdefault(term.factors, {})
+        own[key] = own.get(key, 0.0) + number
         if term.taken:
             taken.add(key)
         if key in found:
             first, second = scalar_constant(found[key]), scalar_constant(coefficient)
             total = found[key] + coefficient if first is None or second is None else constant(first + second)
-            if key in taken and (first is None or second is None or 0.0 < abs(first + second) < 0.25):
+            if key in taken and (first is None or second is None or 0.0 < abs(first + second) < _REST):
                 return None  # expm1(x) + y is near y for a small x, and exp(x) + (y - 1) is not
             found[key] = total
         else:
@@ -331,4 +338,19 @@ def as_sum(node: Node) -> Sum | None:
     kept = {key: c for key, c in found.items() if scalar_constant(c) != 0.0}
     if len(kept) < 2:
         return None
-    return Sum.of(kept.values(), [exponents[key] for key in kept])
+    result = Sum.of(kept.values(), [exponents[key] for key in kept])
+    return replace(result, cancels=True) if _cancel(alike) else result
+
+
+def _cancel(alike: Mapping[tuple[Node, ...], Mapping[frozenset[tuple[Node | None, float]], float]]) -> bool:
+    """Tell whether the numbers of exponentials with the same factors nearly add up to 0.
+
+    Those of two alone need not: their difference is a hyperbolic tangent times their sum.
+    """
+    if len(alike) == 1 and not next(iter(alike)) and sum(map(bool, alike[()].values())) < 3:
+        return False
+    for own in alike.values():
+        largest = max(map(abs, own.values()))
+        if len(own) > 1 and abs(sum(own.values())) < _REST * largest:
+            return True
+    return False

@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Sequence
 
 from ...graph import Node, constant, elementwise
-from ...graph.kinds import EXPONENTIAL
-from ...graph.scalars.arithmetic import PowerProduct, factors_of, peel
+from ...graph.kinds import EXPONENTIAL, bit_of
+from ...graph.scalars.arithmetic import PowerProduct, factors_of, peel, times_power
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from ...ground.gc_pause import noted
@@ -43,10 +43,7 @@ def decomposed(node: Node) -> PowerProduct | None:
         elif value == 0 or not math.isfinite(value) or abs(power) > _HIGHEST:
             return None
         else:
-            try:
-                result.number *= value**power
-            except (OverflowError, ZeroDivisionError):
-                return None
+            result.number = times_power(result.number, value, power)
             if not (result.number and math.isfinite(result.number)):
                 return None
     result.powers = {base: n for base, n in result.powers.items() if n}
@@ -109,6 +106,8 @@ ONE = constant(1.0)
 #: What holds an exponential in a form of its own.
 SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_share", "cosh", "sinh", "expm1"))
 _SUMS = frozenset(("add", "subtract", "cosh", "sinh", "expm1"))
+#: Differences of exponentials that keep their digits near 0.
+_DIFFERENCES = bit_of("sinh") | bit_of("expm1")
 _THROUGH = frozenset(("multiply", "divide", "negative", "power", "named", "add", "subtract", "sqrt"))
 
 
@@ -175,10 +174,7 @@ def _product(sign: int, parts: Sequence[tuple[Node, float]]) -> ExponentialProdu
         if n == 0.0:
             return None
         if (n is not None and n > 0 and math.isfinite(n)) or (n is not None and n < 0 and power.is_integer()):
-            try:
-                result.number *= n**power
-            except OverflowError:
-                return None
+            result.number = times_power(result.number, n, power)
         else:
             _take(result, part, power)
     for part, power in closed:
@@ -187,7 +183,7 @@ def _product(sign: int, parts: Sequence[tuple[Node, float]]) -> ExponentialProdu
             _take(result, part, power)
         else:
             _take_other(result, part, power)
-    return result
+    return result if result.number and math.isfinite(result.number) else None
 
 
 def _is_smooth(part: Node) -> bool:
@@ -269,7 +265,7 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
     else:
         found = _summed(part)
-        if found is None:
+        if found is None or (power > 0 and part.below & _DIFFERENCES and found.cancels):
             _take_other(result, part, power)
         else:
             result.take_sum(found, power)
