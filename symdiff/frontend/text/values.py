@@ -11,7 +11,7 @@ from ...errors import ParseError, ShapeError
 from ...graph import Node, placeholder, substitute
 from ...graph.sizes import Shape
 from ..array import Array, asarray
-from ..outputs import leaves
+from ..outputs import Sparse, leaves
 from .indexed import Axis, Indexed
 
 
@@ -86,6 +86,8 @@ def described(value: Any) -> str:
     """Return how a message calls a value."""
     if isinstance(value, Array | Listing):
         return "a formula"
+    if isinstance(value, Sparse):
+        return "a sparse matrix, which products make vectors of"
     if isinstance(value, Indexed | Axis):
         return "elements by index" if isinstance(value, Indexed) else f"the index {value.name}"
     if isinstance(value, Mapped):
