@@ -236,6 +236,23 @@ def test_the_place_of_a_bad_position_is_that_in_the_argument() -> None:
     np.testing.assert_array_equal(k(np.arange(4.0), np.minimum(at, 3))[0], 0.0)
 
 
+@pytest.mark.parametrize(
+    ("shape", "at", "axis"), [((5, 2, 3), (5, 2), 0), ((5, 2, 3), (3,), 2), ((4,), (4,), 0), ((0, 2), (0,), 0)]
+)
+def test_parts_are_added_at_known_positions(shape: Any, at: Any, axis: int) -> None:
+    rng = np.random.default_rng(5)
+    places, x = rng.integers(0, 3, at), rng.normal(size=shape)
+    symbol = sd.array("x", shape)
+    added = sd.add_at(symbol, places, 4, axis)
+    expected = np.zeros((*shape[:axis], 4, *shape[axis + len(at) :]))
+    np.add.at(expected, (*[slice(None)] * axis, places), x)
+    whole = np.sum(sd.sin(added))
+    for backend in BACKENDS:
+        value, slope = sd.compile([added, sd.gradient(whole, symbol)], backend=backend)(x)
+        np.testing.assert_allclose(value, expected, atol=1e-15)
+        np.testing.assert_allclose(slope, np.take(np.cos(expected), places, axis), atol=1e-15)
+
+
 def test_what_cannot_be_done_with_positions() -> None:
     x, y, i, j = sd.matrix("x", 4, 3), sd.vector("y", 3), sd.indices("i", 3), sd.indices("j", 2)
     refused: list[tuple[Callable[[], Any], type[SymdiffError], str]] = [
@@ -260,6 +277,10 @@ def test_what_cannot_be_done_with_positions() -> None:
         (lambda: sd.compile(i), DtypeError, "positions"),
         (lambda: sd.add_at(y, y, 4), DtypeError, "integer input"),
         (lambda: sd.add_at(x, i, 4), ShapeError, "do not fit"),
+        (lambda: sd.add_at(y, np.zeros(7, int), 4), ShapeError, "axis 0"),
+        (lambda: sd.add_at(y, np.full(y.shape, 4), 4), ShapeError, "add_at at 4 of an axis of length 4"),
+        (lambda: sd.add_at(y, np.full(y.shape, -1), 4), ShapeError, "add_at at -1 of"),
+        (lambda: sd.add_at(y, np.full(y.shape, 0.5), 4), DtypeError, "not whole"),
         (lambda: sd.add_at(y, i, 4, axis=2), ShapeError, "axis 2"),
         (lambda: sd.function("take_at")(x, i, 5), ShapeError, "axis 5"),
         (lambda: sd.function("take_at")(x, i, 1, 2), ShapeError, "shared"),
