@@ -253,6 +253,42 @@ def test_parts_are_added_at_known_positions(shape: Any, at: Any, axis: int) -> N
         np.testing.assert_allclose(slope, np.take(np.cos(expected), places, axis), atol=1e-15)
 
 
+SHIFTED: dict[str, Callable[[Any, Any], Any]] = {
+    "c[i + 1]": lambda c, i: c[i + 1],
+    "c[i - 2] * c[i]": lambda c, i: c[i - 2] * c[i],
+    "c[1 + i - 3 + 1]": lambda c, i: c[i - 1],
+    "c.T[..., i + 1]": lambda c, i: c.T[..., i + 1],
+    "c[None, i - 1] - c[None, 1:][:, i]": lambda c, i: c[None, i - 1] - c[None, 1:][:, i],
+    "c.T[None, :, i - 1, None]": lambda c, i: c.T[None, :, i - 1, None],
+}
+
+
+@pytest.mark.parametrize("text", SHIFTED)
+@pytest.mark.parametrize("shape", [(6, 3), ("n", 3)])
+def test_text_takes_elements_beside_positions(text: str, shape: Any) -> None:
+    rng = np.random.default_rng(6)
+    c, i, weight = rng.normal(size=(6, 3)), np.array([0, 4, 2, 4]), 1e-30j
+    value, slope = sd.compile([text, f"gradient(sum(sin({text})), c)"], c=shape, i=(int, "m"))(c, i)
+    np.testing.assert_allclose(value, SHIFTED[text](c, i), atol=1e-15)
+    for place in np.ndindex(c.shape):
+        moved = c.astype(complex)
+        moved[place] += weight
+        expected = np.sin(SHIFTED[text](moved, i)).sum().imag / weight.imag
+        np.testing.assert_allclose(slope[place], expected, atol=1e-13)
+
+
+def test_positions_in_text_stand_in_an_index_alone() -> None:
+    shapes: dict[str, Any] = {"c": (6, 3), "i": (int, "m")}
+    with pytest.raises(ParseError, match="positions, which stand in an index"):
+        sd.compile("sin(i + 1)", shapes=shapes)
+    with pytest.raises(DtypeError, match="integer inputs are positions"):
+        sd.compile("c[2 * i]", shapes=shapes)
+    with pytest.raises(ShapeError, match="positions 7 in front"):
+        sd.compile("c[i - 7]", shapes=shapes)
+    with pytest.raises(ShapeError, match="expected 0 to 4"):
+        sd.compile("c[i + 1]", shapes=shapes)(np.zeros((6, 3)), np.array([5]))
+
+
 def test_what_cannot_be_done_with_positions() -> None:
     x, y, i, j = sd.matrix("x", 4, 3), sd.vector("y", 3), sd.indices("i", 3), sd.indices("j", 2)
     refused: list[tuple[Callable[[], Any], type[SymdiffError], str]] = [

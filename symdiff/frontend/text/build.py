@@ -47,7 +47,19 @@ from .sums import (
     sum_of,
 )
 from .text_functions import OTHERWISE, expanded
-from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
+from .values import (
+    Listing,
+    Mapped,
+    Shifted,
+    described,
+    levels_of,
+    matrix_of,
+    ndim_of,
+    no_index,
+    results_of,
+    shape_of,
+    shortened,
+)
 from .vocabulary import DERIVATIVES, TextFunction
 
 #: Said of a function that is no other one misspelt.
@@ -335,6 +347,8 @@ class _Builder:
         left, right = term.children
         if isinstance(self.values[left], Indexed) or isinstance(self.values[right], Indexed):
             return combined(term.value, self.indexed(left), self.indexed(right))
+        if (shifted := self.shifted(term)) is not None:
+            return shifted
         a, b = self.operand(left), self.operand(right)
         if isinstance(a, Sparse) or isinstance(b, Sparse):
             if term.value not in _OF_MATRICES:
@@ -353,6 +367,18 @@ class _Builder:
                 "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
             )
         return _BINARY[term.value](a, b)
+
+    def shifted(self, term: SyntaxNode) -> Shifted | None:
+        """Return positions of an integer input plus or minus a whole number."""
+        a, b = (self.values[place] for place in term.children)
+        if term.value == "+" and type(a) is int:
+            a, b = b, a
+        if term.value not in ("+", "-") or type(b) is not int:
+            return None
+        by = b if term.value == "+" else -b
+        if isinstance(a, Shifted):
+            return Shifted(a.positions, a.by + by)
+        return Shifted(a, by) if isinstance(a, Array) and a.node.dtype is INT else None
 
     def indexed(self, place: int) -> Indexed | Array:
         value = self.values[place]
@@ -436,7 +462,7 @@ class _Builder:
         for place in places:
             value = self.values[place]
             positions = isinstance(value, Array) and value.node.dtype is INT
-            if value is None or isinstance(value, slice | EllipsisType) or positions:
+            if value is None or isinstance(value, slice | EllipsisType | Shifted) or positions:
                 items.append(value)
             elif isinstance(value, Listing) and value.rank == 0:
                 try:
@@ -446,7 +472,14 @@ class _Builder:
                     raise ParseError(message, self.text, self.terms[place].caret) from None
             else:
                 items.append(self.position(place))
-        return self.array(base)[tuple(items)]
+        x = self.array(base)
+        for number, item in enumerate(items):
+            if isinstance(item, Shifted):
+                parts = items[:number], items[number + 1 :]
+                before, behind = ([one for one in part if one is not None] for part in parts)
+                x = item.of(x, x.ndim - 1 - len(behind) if ... in before else len(before))
+                items[number] = item.positions
+        return x[tuple(items)]
 
     def pick(self, value: Any, places: list[int]) -> Any:
         """Return one of several derivatives: ``[0]``, or ``[0, 1]`` for a block of a Hessian."""

@@ -42,6 +42,24 @@ class Mapped:
         return Array(substitute([self.body.node], {self.variable: x.node})[0])
 
 
+@dataclass(frozen=True)
+class Shifted:
+    """Positions of an integer input and a whole number together, ``i + 1`` in ``x[i + 1]``."""
+
+    positions: Array
+    by: int
+
+    def of(self, x: Array, axis: int) -> Array:
+        """Return an array of which the positions alone take the same as these of ``x``."""
+        ahead = (slice(None),) * axis
+        if self.by >= 0:
+            return x[(*ahead, slice(self.by, None))]
+        if isinstance(x.shape[axis], int) and -self.by > x.shape[axis]:
+            raise ShapeError(f"positions {-self.by} in front of those of an axis of length {x.shape[axis]}")
+        before: Array = np.concatenate([x[(*ahead, slice(self.by, None))], x], axis)  # type: ignore[assignment]
+        return before
+
+
 def levels_of(value: Any) -> int:
     """Return how deep tuples and lists are nested in each other."""
     return 1 + max(map(levels_of, value), default=0) if isinstance(value, tuple | list) else 0
@@ -90,6 +108,8 @@ def described(value: Any) -> str:
         return "a sparse matrix, which products make vectors of"
     if isinstance(value, Indexed | Axis):
         return "elements by index" if isinstance(value, Indexed) else f"the index {value.name}"
+    if isinstance(value, Shifted):
+        return "positions, which stand in an index"
     if isinstance(value, Mapped):
         return "a function of a letter"
     if isinstance(value, tuple | slice):
