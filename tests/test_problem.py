@@ -109,7 +109,7 @@ def robot_arm(n: int) -> Any:
     places = ((rho, 4.5, 4.5), (theta, 0, 2 * np.pi / 3), (phi, np.pi / 4, np.pi / 4), *((one, 0, 0) for one in speeds))
     given = [one[k] == value for one, *values in places for k, value in zip((0, -1), values, strict=True)]
     ends = {rho: (0.0, 5.0), theta: (-np.pi, np.pi), phi: (0.0, np.pi), end: (0.0, None)}
-    ends |= {push: (-1.0, 1.0) for push in pushes}
+    ends |= dict.fromkeys(pushes, (-1.0, 1.0))
     start = {"rho": np.full(n + 1, 4.5), "theta": 2 * np.pi / 3 * t**2, "phi": np.full(n + 1, np.pi / 4), "end": 1.0}
     start["b"] = 4 * np.pi / 3 * t
     return sd.problem(end, [*rules, *given], [rho, theta, phi, *speeds, *pushes, end], ends), start
