@@ -266,6 +266,27 @@ def test_an_objective_takes_sparse_matrices() -> None:
         np.testing.assert_allclose(f.hessp(x, x, matrix, y), curvature @ x, rtol=1e-12)
 
 
+def test_products_with_second_derivatives_make_no_dense_matrix() -> None:
+    v, w = sd.vector("v", "n"), sd.vector("w", "A_nonzeros")
+    product, along = sd.hvp(_LOSS, X, v), sd.jvp(A @ X, A.data, w)
+    assert "eye" not in f"{product} {along} {sd.jvp(A @ X, X, v)}"
+    rng = np.random.default_rng(7)
+    matrix, x, y, direction = drawn(rng, 6, 4), rng.normal(size=4), rng.choice([-1.0, 1.0], 6), rng.normal(size=4)
+    numbers = rng.normal(size=matrix.nnz)
+    curvature = LOSS(matrix, x, y)[3]
+    found = sd.compile(product, [A, X, Y, v])(matrix, x, y, direction)
+    np.testing.assert_allclose(found, curvature @ direction, rtol=1e-12)
+    moved = matrix.copy()
+    moved.data = numbers
+    np.testing.assert_allclose(sd.compile(along, [A, X, w])(matrix, x, numbers), moved @ x, rtol=1e-13)
+    wide = sparse.random_array((60_000, 50_000), density=1e-5, format="csr", rng=rng)  # dense it would take 24 GB
+    large = sd.objective(_LOSS, X, inputs=[A, Y])
+    x, y = rng.normal(size=50_000), rng.choice([-1.0, 1.0], 60_000)
+    sigma = 1 / (1 + np.exp(-(wide @ x)))
+    expected = wide.T @ (sigma * (1 - sigma) * (wide @ x))
+    np.testing.assert_allclose(large.hessp(x, x, wide, y), expected, atol=1e-12)
+
+
 def test_many_patterns_come_and_go() -> None:
     kernel = sd.compile(A @ X, [A, X])
     rng = np.random.default_rng(2)
