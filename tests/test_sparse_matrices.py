@@ -324,6 +324,7 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ParseError, "found a sparse matrix", lambda: sd.compile("2 * A", A=sd.csr(2, 2))),
         (ParseError, "found a sparse matrix", lambda: sd.compile("A[0]", A=sd.csr(2, 2))),
         (sd.UnsupportedError, "check of a formula of the sparse matrix A", lambda: sd.check(_LOSS)),
+        (sd.DtypeError, "sparse matrices come in calls", lambda: Y @ square),
         (ArgumentError, "no sparse matrix any more", lambda: kernel(broken, np.ones(3))),
     ]
     for error, message, call in refused:

@@ -294,7 +294,10 @@ class SparseTemplate(Record):
         from scipy import sparse
 
         if not sparse.issparse(value) or value.ndim != 2:
-            raise ArgumentError(f"{what} must be a sparse matrix, as scipy.sparse has them; got {described(value)}")
+            raise ArgumentError(
+                f"{what} must be a sparse matrix, as scipy.sparse has them; got {described(value)}, of which "
+                "scipy.sparse.csr_array(...) makes one"
+            )
         if value.dtype.kind not in "buif":
             raise ArgumentError(f"{what} must be a sparse matrix of real numbers; got one of {value.dtype}")
         matrix = value.tocsr()
