@@ -67,6 +67,7 @@ kernels = [
         "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system", "system/sets"],
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system", "system/sets"],
+        "matrix.sparse": [],
         "programs.tape": [],
         "programs.sums": [],
         "programs.views": [],

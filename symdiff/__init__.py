@@ -53,6 +53,7 @@ from .frontend.outputs import template_of as _template_of
 from .frontend.symbols import Operations as _Operations
 from .frontend.symbols import (
     array,
+    csr,
     diagonal,
     function,
     index,
@@ -292,6 +293,7 @@ __all__ = [
     "check",
     "compile",
     "complex_array",
+    "csr",
     "custom",
     "density",
     "derivative",

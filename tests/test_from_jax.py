@@ -149,6 +149,11 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (jax.checkpoint(lambda x: jnp.tanh(x) * x), (X,)),
     (jax.jit(lambda x: jnp.einsum("i,j,i->j", x, x, x)), (X,)),
     (lambda x: jax.jvp(jnp.tanh, (x,), (x**2,))[1], (X,)),
+    (lambda x: lax.top_k(x, 3)[0], (X,)),
+    (lambda a: lax.top_k(a, 2)[0] * lax.top_k(-a, 2)[0], (A,)),
+    (lambda x: lax.sort((x, x * 2), num_keys=1)[0] * jnp.arange(4.0), (X,)),
+    (lambda a: lax.cumlogsumexp(a, axis=1) + lax.cumlogsumexp(a, axis=0, reverse=True), (A,)),
+    (lambda x: lax.cumlogsumexp(800 * x), (X,)),
 ]  # fmt: skip
 
 
@@ -193,6 +198,9 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] > 1e-3, lambda s: s * 0.5, x), X)
     with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
         sd.from_jax(lambda x: x[jnp.argmax(x)], X)
+    for function in (lambda x: x[lax.top_k(x, 2)[1]], lambda x: x[jnp.argsort(x)]):
+        with pytest.raises(UnsupportedError, match="positions in an order that the numbers decide"):
+            sd.from_jax(function, X)
     with pytest.raises(LimitError, match="more than 10000 steps"):
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] < 10**6, lambda s: (s[0] + 1, s[1]), (0, x)), X)
     with pytest.raises(ArgumentError, match="2 examples do not fit"):

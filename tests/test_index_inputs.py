@@ -236,6 +236,59 @@ def test_the_place_of_a_bad_position_is_that_in_the_argument() -> None:
     np.testing.assert_array_equal(k(np.arange(4.0), np.minimum(at, 3))[0], 0.0)
 
 
+@pytest.mark.parametrize(
+    ("shape", "at", "axis"), [((5, 2, 3), (5, 2), 0), ((5, 2, 3), (3,), 2), ((4,), (4,), 0), ((0, 2), (0,), 0)]
+)
+def test_parts_are_added_at_known_positions(shape: Any, at: Any, axis: int) -> None:
+    rng = np.random.default_rng(5)
+    places, x = rng.integers(0, 3, at), rng.normal(size=shape)
+    symbol = sd.array("x", shape)
+    added = sd.add_at(symbol, places, 4, axis)
+    expected = np.zeros((*shape[:axis], 4, *shape[axis + len(at) :]))
+    np.add.at(expected, (*[slice(None)] * axis, places), x)
+    whole = np.sum(sd.sin(added))
+    for backend in BACKENDS:
+        value, slope = sd.compile([added, sd.gradient(whole, symbol)], backend=backend)(x)
+        np.testing.assert_allclose(value, expected, atol=1e-15)
+        np.testing.assert_allclose(slope, np.take(np.cos(expected), places, axis), atol=1e-15)
+
+
+SHIFTED: dict[str, Callable[[Any, Any], Any]] = {
+    "c[i + 1]": lambda c, i: c[i + 1],
+    "c[i - 2] * c[i]": lambda c, i: c[i - 2] * c[i],
+    "c[1 + i - 3 + 1]": lambda c, i: c[i - 1],
+    "c.T[..., i + 1]": lambda c, i: c.T[..., i + 1],
+    "c[None, i - 1] - c[None, 1:][:, i]": lambda c, i: c[None, i - 1] - c[None, 1:][:, i],
+    "c.T[None, :, i - 1, None]": lambda c, i: c.T[None, :, i - 1, None],
+}
+
+
+@pytest.mark.parametrize("text", SHIFTED)
+@pytest.mark.parametrize("shape", [(6, 3), ("n", 3)])
+def test_text_takes_elements_beside_positions(text: str, shape: Any) -> None:
+    rng = np.random.default_rng(6)
+    c, i, weight = rng.normal(size=(6, 3)), np.array([0, 4, 2, 4]), 1e-30j
+    value, slope = sd.compile([text, f"gradient(sum(sin({text})), c)"], c=shape, i=(int, "m"))(c, i)
+    np.testing.assert_allclose(value, SHIFTED[text](c, i), atol=1e-15)
+    for place in np.ndindex(c.shape):
+        moved = c.astype(complex)
+        moved[place] += weight
+        expected = np.sin(SHIFTED[text](moved, i)).sum().imag / weight.imag
+        np.testing.assert_allclose(slope[place], expected, atol=1e-13)
+
+
+def test_positions_in_text_stand_in_an_index_alone() -> None:
+    shapes: dict[str, Any] = {"c": (6, 3), "i": (int, "m")}
+    with pytest.raises(ParseError, match="positions, which stand in an index"):
+        sd.compile("sin(i + 1)", shapes=shapes)
+    with pytest.raises(DtypeError, match="integer inputs are positions"):
+        sd.compile("c[2 * i]", shapes=shapes)
+    with pytest.raises(ShapeError, match="positions 7 in front"):
+        sd.compile("c[i - 7]", shapes=shapes)
+    with pytest.raises(ShapeError, match="expected 0 to 4"):
+        sd.compile("c[i + 1]", shapes=shapes)(np.zeros((6, 3)), np.array([5]))
+
+
 def test_what_cannot_be_done_with_positions() -> None:
     x, y, i, j = sd.matrix("x", 4, 3), sd.vector("y", 3), sd.indices("i", 3), sd.indices("j", 2)
     refused: list[tuple[Callable[[], Any], type[SymdiffError], str]] = [
@@ -260,6 +313,10 @@ def test_what_cannot_be_done_with_positions() -> None:
         (lambda: sd.compile(i), DtypeError, "positions"),
         (lambda: sd.add_at(y, y, 4), DtypeError, "integer input"),
         (lambda: sd.add_at(x, i, 4), ShapeError, "do not fit"),
+        (lambda: sd.add_at(y, np.zeros(7, int), 4), ShapeError, "axis 0"),
+        (lambda: sd.add_at(y, np.full(y.shape, 4), 4), ShapeError, "add_at at 4 of an axis of length 4"),
+        (lambda: sd.add_at(y, np.full(y.shape, -1), 4), ShapeError, "add_at at -1 of"),
+        (lambda: sd.add_at(y, np.full(y.shape, 0.5), 4), DtypeError, "not whole"),
         (lambda: sd.add_at(y, i, 4, axis=2), ShapeError, "axis 2"),
         (lambda: sd.function("take_at")(x, i, 5), ShapeError, "axis 5"),
         (lambda: sd.function("take_at")(x, i, 1, 2), ShapeError, "shared"),

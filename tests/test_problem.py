@@ -75,6 +75,61 @@ def test_ipopt_solves_problems_where_it_is_installed(number: int) -> None:
     np.testing.assert_allclose(best.objective, p.least, rtol=1e-6, atol=1e-6)
 
 
+def of_control(states: Any, slopes: Any, step: Any) -> Any:
+    """The trapezoidal rule between neighbours."""
+    return [x[1:] - x[:-1] == step / 2 * (f[1:] + f[:-1]) for x, f in zip(states, slopes, strict=True)]
+
+
+def rocket(n: int) -> Any:
+    h, v, m, thrust = (sd.vector(name, n + 1) for name in ("h", "v", "m", "thrust"))
+    end, t = sd.scalar("end"), np.linspace(0, 1, n + 1)
+    drag = 310 * v**2 * np.exp(-500 * (h - 1))
+    rules = of_control((h, v, m), (v, (thrust - drag - m / h**2) / m, -2 * thrust), end / n)
+    ends = {h: (1.0, None), v: (0.0, None), m: (0.6, 1.0), thrust: (0.0, 3.5), end: (0.0, None)}
+    start = {"h": np.ones(n + 1), "v": t * (1 - t), "m": 1 - 0.4 * t, "thrust": np.full(n + 1, 1.75), "end": 1.0}
+    given = [h[0] == 1, v[0] == 0, m[0] == 1, m[-1] == 0.6]
+    return sd.problem(-h[-1], [*rules, *given], [h, v, m, thrust, end], ends), start
+
+
+def particle(n: int) -> Any:
+    x, y, p, q, u = (sd.vector(name, n + 1) for name in ("x", "y", "p", "q", "u"))
+    end, t = sd.scalar("end"), np.linspace(0, 1, n + 1)
+    rules = of_control((x, y, p, q), (p, q, 100 * np.cos(u), 100 * np.sin(u)), end / n)
+    given = [*(one[0] == 0 for one in (x, y, p, q)), y[-1] == 5, p[-1] == 45, q[-1] == 0]
+    ends = {u: (-np.pi / 2, np.pi / 2), end: (0.0, None)}
+    return sd.problem(end, [*rules, *given], [x, y, p, q, u, end], ends), {"y": 5 * t, "p": 45 * t, "end": 1.0}
+
+
+def robot_arm(n: int) -> Any:
+    rho, theta, phi, *speeds = (sd.vector(name, n + 1) for name in ("rho", "theta", "phi", "a", "b", "c"))
+    pushes, end, t = [sd.vector(name, n + 1) for name in ("u", "v", "w")], sd.scalar("end"), np.linspace(0, 1, n + 1)
+    mass = ((5 - rho) ** 3 + rho**3) / 3
+    turns = (pushes[0] / 5, pushes[1] / (mass * np.sin(phi) ** 2), pushes[2] / mass)
+    rules = of_control((rho, theta, phi, *speeds), (*speeds, *turns), end / n)
+    places = ((rho, 4.5, 4.5), (theta, 0, 2 * np.pi / 3), (phi, np.pi / 4, np.pi / 4), *((one, 0, 0) for one in speeds))
+    given = [one[k] == value for one, *values in places for k, value in zip((0, -1), values, strict=True)]
+    ends = {rho: (0.0, 5.0), theta: (-np.pi, np.pi), phi: (0.0, np.pi), end: (0.0, None)}
+    ends |= dict.fromkeys(pushes, (-1.0, 1.0))
+    start = {"rho": np.full(n + 1, 4.5), "theta": 2 * np.pi / 3 * t**2, "phi": np.full(n + 1, np.pi / 4), "end": 1.0}
+    start["b"] = 4 * np.pi / 3 * t
+    return sd.problem(end, [*rules, *given], [rho, theta, phi, *speeds, *pushes, end], ends), start
+
+
+#: Problems of Dolan, More and Munson, Benchmarking optimization software with COPS 3.0 (2004), and their objectives.
+CONTROL = {"rocket": (rocket, -1.01283), "particle": (particle, 0.55457), "robot arm": (robot_arm, 9.14093)}
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_problems_of_control_have_their_published_objectives(name: str) -> None:
+    pytest.importorskip("ipyopt")
+    make, published = CONTROL[name]
+    for n, accuracy in ((50, 2e-3), (200, 1e-4)):
+        given, start = make(n)
+        best = given.solve(start, method="ipopt")
+        assert best.success
+        np.testing.assert_allclose(best.objective, published, rtol=accuracy)
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_least_squares_have_the_solution_of_a_linear_regression(seed: int) -> None:

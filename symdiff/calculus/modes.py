@@ -394,10 +394,26 @@ def _push_custom(node: Node, moving: Sequence[Masked | None], seed: Shape, walk:
     total: Node | None = None
     for i, slope in enumerate(moving):
         if slope is not None:
-            part = contract_tangent(_custom_jacobian(node, i, walk), slope, node.args[i].ndim, prefix)
+            part = None if rule.form != "vjp" else _transposed_image(node, i, slope, prefix, walk)
+            if part is None:
+                part = contract_tangent(_custom_jacobian(node, i, walk), slope, node.args[i].ndim, prefix)
             total = part if total is None else elementwise("add", (total, part))
     assert total is not None
     return total
+
+
+def _transposed_image(node: Node, i: int, slope: Masked, prefix: int, walk: Walk) -> Node | None:
+    """Push a tangent through a rule that pulls: it is linear in the cotangent, and its transpose is the differential.
+
+    None for a rule with a function that only Python knows, which has no transpose.
+    """
+    cotangent = placeholder(("cotangent", node.payload.rule), node.shape)
+    image = _image(node, i, {0: Masked(cotangent, None)}, 0, walk)
+    order = postorder([image])
+    if any(one.op == "external" for one in dependents(order, {cotangent})):
+        return None
+    (pushed,) = pull({image: slope}, [cotangent], prefix, walk)
+    return zeros((*slope.value.shape[:prefix], *node.shape)) if pushed is None else pushed.settle()
 
 
 def _image(node: Node, which: int, given: Mapping[int, Masked], prefix: int, walk: Walk) -> Node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
@@ -24,7 +24,7 @@ from .numpy.operands import as_node
 from .outputs import is_structure, leaves, transform
 from .provenance import join, named_inputs, of_inputs
 from .shapes import another, check_names, listed, own_shapes, two_of, unknown_name
-from .symbols import check_name, symbols_of
+from .symbols import check_name, sparse_in, symbols_of
 from .sympy import Inputs, from_sympy, holds_sympy, is_sympy, listed_symbols, symbols_in
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def read_formula(
     """
     read = _read(formula, dict(shapes or {}), options, functions)
     check_names({name: one for name, one in read.inputs.items() if name not in read.unused})
-    return read
+    return replace(read, groups={**sparse_in(read.inputs), **read.groups})
 
 
 def _read(
@@ -422,8 +422,9 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
         inputs = symbols_in(inputs) or [inputs]
 
     def read(wanted: Any) -> list[Node]:
+        group = formula.groups.get(wanted) if isinstance(wanted, str) else None
         try:
-            return [as_node(one) for one in leaves(formula.read(wanted), is_sympy)]
+            return [as_node(one) for one in leaves(formula.read(wanted) if group is None else group, is_sympy)]
         except ParseError as error:
             raise ArgumentError(f"inputs= holds {wanted!r:.60}, which is not an input: {error}") from None
 

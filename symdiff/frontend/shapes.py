@@ -122,6 +122,18 @@ class Declaration:
     __array__ = __array_ufunc__ = __array_function__ = _refuse
 
 
+class SparseShape:
+    """Rows and columns of a matrix of which calls bring the nonzeros."""
+
+    __slots__ = ("sizes",)
+
+    def __init__(self, rows: Any, columns: Any) -> None:
+        self.sizes = rows, columns
+
+    def __repr__(self) -> str:
+        return f"csr{self.sizes}"
+
+
 #: The facts that a user may declare, as messages call them.
 _WORDS = {
     "symmetric": "symmetric",

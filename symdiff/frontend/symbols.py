@@ -19,7 +19,7 @@ from .numpy.library import LIBRARY, MODULES, public_name
 from .numpy.operands import as_node, provenance_of
 from .numpy.shaping import parse_shape
 from .outputs import fields_of, is_structure, leaves, names, pack, template_of
-from .shapes import Declaration, assume, check_square, joined, split, split_kind
+from .shapes import Declaration, SparseShape, assume, check_square, joined, split, split_kind
 
 #: Length of the longest name an input may have.
 NAME_LIMIT = 64
@@ -310,6 +310,25 @@ def upper(n: Any) -> Declaration:
 
 
 @guarded
+def csr(n: int | str, m: int | str) -> SparseShape:
+    """Return the shape of a sparse matrix that a call brings: ``A=sd.csr("m", "n")`` beside text.
+
+    Text has products with it, sums, ``solve(A, b)`` and ``logdet(A)``, as :func:`matrix` with ``sparse=True`` has them;
+    derivatives with respect to A are with respect to its nonzeros by rows.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> from scipy import sparse
+    >>> k = sd.compile("A @ x", A=sd.csr("m", "n"), x="n")
+    >>> k(sparse.csr_array([[1.0, 0.0], [0.0, 2.0]]), [3.0, 4.0])
+    array([3., 8.])
+    """
+    parse_shape((n, m))
+    return SparseShape(n, m)
+
+
+@guarded
 def positive_definite(n: Any) -> Declaration:
     """Return the shape of a symmetric, positive definite matrix: ``A=sd.positive_definite("n")`` beside text.
 
@@ -467,12 +486,22 @@ def function(entry_name: str) -> Callable[..., Any]:
 
 def symbols_of(name: str, shape: Any) -> Any:
     """Return a symbol of a shape, or a structure of symbols where shapes come in one."""
+    if isinstance(shape, SparseShape):
+        return matrix(name, *shape.sizes, sparse=True)
     template = template_of(shape, _is_one_shape)
     paths = names(template, name)
     if not paths:
         raise ArgumentError(f"the parameter {name!r} is an empty {type(shape).__name__}; expected shapes in it")
     arrays = [array(check_name(path), own) for path, own in zip(paths, leaves(shape, _is_one_shape), strict=True)]
     return pack(template, iter(arrays))
+
+
+def sparse_in(inputs: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the sparse matrices among inputs, by name."""
+    if not any(f"{name}_columns" in inputs for name in inputs):
+        return {}
+    found: dict[str, Any] = hook("sparse matrices").sparse_matrices(inputs)
+    return found
 
 
 def _is_one_shape(value: Any) -> bool:

@@ -21,7 +21,7 @@ from ..errors import ArgumentError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
 from ..frontend.formula import Formula, merge_shapes, read_formula
-from ..frontend.outputs import leaves, template_of
+from ..frontend.outputs import leaves, template_of, unpack
 from ..frontend.outputs.display import table
 from ..frontend.symbols import array
 from ..frontend.sympy import symbols_in
@@ -74,6 +74,8 @@ class Objective:
         What Jacobians of several numbers, and Hessians, are.
     free : bool
         Whether the vector holds the free entries of declared matrices alone.
+    groups : mapping of str to structure
+        Arguments that are several inputs, such as a sparse matrix, by the name of the first.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Objective:
         options: Mapping[str, Any],
         sparse: str | None = None,
         free: bool = False,
+        groups: Mapping[str, Any] | None = None,
     ) -> None:
         self._formula, self._wrt = formula, wrt
         self._symbols: list[Array] = leaves(wrt)
@@ -106,14 +109,18 @@ class Objective:
         self._point: Point | None = None
         self._results: tuple[Any, Any] = None, None
         self._is_followed = False
-        self.args = tuple(name for name in self._others if name != time)
+        behind = [name for name in self._others if name != time]
+        several = {name: group for name, group in (groups or {}).items() if name in behind}
+        self._groups = {name: template_of(group) for name, group in several.items()}
+        parts = {str(part.node.name) for group in several.values() for part in leaves(group)}
+        self.args = tuple(name for name in behind if name in self._groups or name not in parts)
         #: The other inputs in the order of kernels: the name, its place behind x (None for the time), and whether it
         #: counts.
         self._given = [
-            (name, None if name == time else self.args.index(name), array.node.dtype is INT)
+            (name, None if name == time else behind.index(name), array.node.dtype is INT)
             for name, array in self._others.items()
         ]
-        shapes = {name: self._others[name].node.shape for name in self.args}
+        shapes = {name: self._others[name].node.shape for name in behind}
         self._behind = Behind(shapes, has_batch=options["reduce"] is not None)
         self.is_scalar = formula.node.shape in ((), (1, 1))
 
@@ -230,7 +237,7 @@ class Objective:
         """Return the variables in their structure, as views of the vector ``x``; ``args`` where they give sizes."""
         if args and len(args) != len(self.args):
             raise ArgumentError(f"{len(args)} arguments behind x; expected {', '.join(self.args) or 'none'}")
-        return self._variables.structure(x, self._behind.letters(args) if args else {})
+        return self._variables.structure(x, self._behind.letters(self._spread(args)) if args else {})
 
     def __repr__(self) -> str:
         formula = shortened("; ".join(str(self._formula).splitlines()), 120)
@@ -266,7 +273,18 @@ class Objective:
             missing = f"missing {', '.join(names[len(args) :])}" if len(args) < len(names) else f"{len(args)} arguments"
             raise ArgumentError(f"{missing}; expected {', '.join(names)}{_BEHIND * bool(self.args)}")
         behind = before + 1 + more
-        return args[0] if before else None, args[before], args[before + 1 : behind], args[behind:]
+        return args[0] if before else None, args[before], args[before + 1 : behind], self._spread(args[behind:])
+
+    def _spread(self, rest: Sequence[Any]) -> Sequence[Any]:
+        """Return one array for each of the other inputs."""
+        if not self._groups:
+            return rest
+        pairs = zip(self.args, rest, strict=True)
+        return [
+            part
+            for name, one in pairs
+            for part in (unpack(self._groups[name], one, name) if name in self._groups else [one])
+        ]
 
     def _inputs(self, time: Any, x: Any, rest: Sequence[Any]) -> tuple[list[npt.NDArray[Any]], list[tuple[int, ...]]]:
         """Return the arguments of kernels, and the shape of each variable."""
@@ -467,14 +485,15 @@ def objective(
         raise ArgumentError(f"the formula does not depend on {', '.join(own)}; its inputs: {', '.join(known)}")
     read.refuse_unused()
     names = list(known) if inputs is None else order_behind(_with(read, known), inputs, leaves(variables))
-    others = {name: known[name] for name in dict.fromkeys(names) if name not in own}
+    parts = {str(part.node.name): part for group in read.groups.values() for part in leaves(group)}
+    others = {name: (known | parts)[name] for name in dict.fromkeys(names) if name not in own}
     if reduce is None:
         batch = []
     elif batch is not None:
         batch = [read.read(one) if not isinstance(one, str) else one for one in batch]
     options = {"batch": batch, "reduce": reduce, "backend": backend, "threads": threads}
     named = None if first is None else str(first.node.name)
-    return Objective(read.value, variables, others, named, options, sparse, free)
+    return Objective(read.value, variables, others, named, options, sparse, free, read.groups)
 
 
 _BEHIND = " (SciPy's solvers take those behind x in args=)"
@@ -510,4 +529,4 @@ def _with(read: Formula, known: Mapping[str, Array]) -> Formula:
     def reader(one: Any) -> Any:
         return known[one] if isinstance(one, str) and one in known else read.read(one)
 
-    return Formula(read.value, dict(known), reader)
+    return Formula(read.value, dict(known), reader, groups=read.groups)

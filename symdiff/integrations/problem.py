@@ -1,7 +1,7 @@
 """Optimization problems: an objective, constraints written as comparisons of formulas, and the solvers that take them.
 
-A solution comes with its multipliers, which follow from it whatever solver found it, and with its derivatives with
-respect to parameters, by the equations of Karush, Kuhn and Tucker.
+A solution comes with its multipliers, Ipopt's own or those that follow from the solution that another solver found, and
+with its derivatives with respect to parameters, by the equations of Karush, Kuhn and Tucker.
 """
 
 from __future__ import annotations
@@ -188,7 +188,9 @@ class OptimizationProblem:
         x = np.asarray(found.x, float)
         values = self.objective.split(x)
         named = dict(zip(self._names, [values] if len(self._names) == 1 else values, strict=True))
-        lagrange = self._multipliers(x, args) if self._sizes else np.zeros(0)
+        lagrange = found.multipliers
+        if lagrange is None:
+            lagrange = self._multipliers(x, args) if self._sizes else np.zeros(0)
         multipliers = np.split(lagrange, np.cumsum(self._sizes)[:-1]) if self._sizes else []
         shaped = [part.reshape(node.shape) for part, (node, _) in zip(multipliers, self._constraints, strict=True)]
         violation = self._violation(x, args)
@@ -419,6 +421,7 @@ class _Found(NamedTuple):
     success: bool
     message: str
     iterations: int
+    multipliers: Floats | None = None
 
 
 # ---------------------------------------------------------------------------- solvers
@@ -531,8 +534,10 @@ def _by_ipyopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], options
         written(own.gradient), written(own.constraints), written(own.jacobian), written(own.hessian), count,
         ipopt_options=options,
     )  # fmt: skip
-    found, _, status = problem.solve(x.copy())
-    return _Found(found, status in (0, 1), _STATUS.get(status, f"status {status}"), max(turns[0] - 1, 0))
+    multipliers = np.zeros(len(least))
+    found, _, status = problem.solve(x.copy(), mult_g=multipliers)
+    message = _STATUS.get(status, f"status {status}")
+    return _Found(found, status in (0, 1), message, max(turns[0] - 1, 0), multipliers)
 
 
 def _by_cyipopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], options: dict[str, Any]) -> _Found:
@@ -542,7 +547,7 @@ def _by_cyipopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], option
         solver.add_option(key, value)
     found, told = solver.solve(x)
     status = told["status"]
-    return _Found(found, status in (0, 1), _STATUS.get(status, f"status {status}"), 0)
+    return _Found(found, status in (0, 1), _STATUS.get(status, f"status {status}"), 0, np.asarray(told["mult_g"]))
 
 
 #: The packages of Ipopt: ipyopt has wheels that hold it, cyipopt is built against one.

@@ -188,6 +188,8 @@ class _Reader:
         self.jax = jax
         self.lines: list[str] = []
         self.made: dict[Any, Any] = {}
+        #: Variables that something reads, of the jaxpr that is run.
+        self.used: set[Any] = set()
         self.sizes = {name: symbol("sized", name).shape[0] for name in letters}
 
     def run(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Value]) -> list[Value]:
@@ -200,7 +202,9 @@ class _Reader:
         for variable, const in zip(jaxpr.constvars, consts, strict=True):
             values[variable] = np.asarray(const) if _is_known(const) else const
         values.update(zip(jaxpr.invars, args, strict=True))
-        outer, self.made = self.made, {}
+        outer, self.made = (self.made, self.used), {}
+        read_by = [*(variable for equation in jaxpr.eqns for variable in equation.invars), *jaxpr.outvars]
+        self.used = {variable for variable in read_by if not hasattr(variable, "val")}
         for equation in jaxpr.eqns:
             given = [read(variable) for variable in equation.invars]
             shifted = _without_shift(equation, self.made)
@@ -211,7 +215,7 @@ class _Reader:
                 found = [sd.reshape(whole, tuple(map(self.dim, equation.outvars[0].aval.shape)))]
             values.update(zip(equation.outvars, found, strict=True))
             self.made.update(dict.fromkeys(equation.outvars, equation))
-        self.made = outer
+        self.made, self.used = outer
         return [read(variable) for variable in jaxpr.outvars]
 
     def closed(self, jaxpr: Any, args: Sequence[Value]) -> list[Value]:
@@ -284,6 +288,10 @@ class _Call:
     def sized(self, shape: Sequence[Any]) -> tuple[Dim, ...]:
         """Return sizes of JAX's as symdiff's."""
         return tuple(map(self.reader.dim, shape))
+
+    def uses_more_than_first(self) -> bool:
+        """Tell whether anything reads another result than the first."""
+        return not self.reader.used.isdisjoint(self.equation.outvars[1:])
 
     def is_whole(self, number: int = 0) -> bool:
         """Tell whether an argument is of whole numbers."""
@@ -739,11 +747,30 @@ def _cumulative(call: _Call, x: Value) -> Value:
     return sd.flip(function(sd.flip(_formula(x), axis), axis=axis), axis)
 
 
-@_reads("sort")
-def _sort(call: _Call, *args: Value) -> list[Array]:
-    if len(args) > 1:
+@_reads("cumlogsumexp")
+def _cumulative_logsumexp(call: _Call, x: Value) -> Value:
+    axis = int(call["axis"])
+    rows = sd.moveaxis(_formula(x), axis, 0)
+    rows = sd.flip(rows, 0) if call["reverse"] else rows
+
+    def step(total: Array, row: Array) -> tuple[Array, Array]:
+        total = sd.logaddexp(total, row)
+        return total, total
+
+    _, sums = scan(step, rows[0], rows[1:])
+    sums = sd.concatenate([rows[:1], sums])
+    return sd.moveaxis(sd.flip(sums, 0) if call["reverse"] else sums, 0, axis)
+
+
+@_reads("sort", "top_k")
+def _sort(call: _Call, *args: Value) -> list[Value]:
+    if call.uses_more_than_first() or int(call.params.get("num_keys", 1)) > 1:
         raise call.refusal("positions in an order that the numbers decide")
-    return [sd.sort(_formula(args[0]), axis=int(call["dimension"]))]
+    axis = int(call.params["axis" if call.name == "top_k" else "dimension"])
+    found = sd.sort(_formula(args[0]), axis=axis)
+    if call.name == "top_k":
+        found = sd.moveaxis(sd.moveaxis(found, axis, -1)[..., ::-1][..., : int(call["k"])], -1, axis)
+    return [found] * len(call.equation.outvars)
 
 
 @_reads("dot_general")
@@ -850,7 +877,7 @@ def _svd(call: _Call, a: Value) -> list[Array]:
         return [sd.svd(a, compute_uv=False)]
     u, s, vt = sd.svd(a, full_matrices=False)
     wide = call["full_matrices"] and a.shape[-1] != a.shape[-2]
-    if wide and not all(type(one).__name__ == "DropVar" for one in call.equation.outvars[1:]):
+    if wide and call.uses_more_than_first():
         raise call.refusal("full matrices of singular vectors")
     return [s, u, vt]
 

@@ -397,6 +397,8 @@ class CallStep(NamedTuple):
     inputs : tuple of int
     output : int
         Arrays.
+    reads : bool
+        Whether the function neither writes to its arguments nor keeps them, so that none is copied.
     """
 
     phase: int
@@ -404,6 +406,7 @@ class CallStep(NamedTuple):
     function: Callable[..., Any]
     inputs: tuple[int, ...]
     output: int
+    reads: bool = False
 
     def __repr__(self) -> str:
         return record_text(self)

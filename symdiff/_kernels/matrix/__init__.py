@@ -24,6 +24,7 @@ Files
     batch.h        batches: samples in lanes, or one matrix at a time
     batches.pxd    the kernels as other modules call them
     batches.pyx    the kernels over NumPy's arrays
+    sparse.pyx     elements of the inverse of a sparse matrix, from factors that SciPy has made
 Add
     an operation: a function in ``batch.h``, its place in the table of ``call.h``, its function of arrays in
     ``batches.pyx``

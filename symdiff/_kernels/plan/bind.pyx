@@ -454,7 +454,7 @@ cdef class BoundPlan:
             array = &self.plan.arrays[<int>index]
             demand(not array.integer and (s.tiled or not array.tiled), "a call with integers or a tile that is none")
         demand(array.kind in (SD_OUTPUT, SD_ARENA) and array.tiled == s.tiled, "a call whose result cannot be written")
-        self.functions[s.number] = (step.function, tuple(step.inputs), step.output)
+        self.functions[s.number] = (step.function, tuple(step.inputs), step.output, step.reads)
         return 100_000
 
     cdef object add_block(self, sd_step *s, step):

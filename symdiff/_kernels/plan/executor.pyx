@@ -232,12 +232,13 @@ cdef void keep(PyObject **where, object thing) noexcept:
 
 cdef long call_python(void *self, const sd_step *step, char *const *data, const long *const *strides, long first,
                       long rows) noexcept with gil:
-    """Call a function on copies of a step's arrays, and write what it returns."""
+    """Call a function on a step's arrays, copies unless it only reads them, and write what it returns."""
     cdef sd_flight *flight = <sd_flight *>self
     cdef Plan plan = <Plan>flight.plan
     try:
-        function, inputs, output = plan.functions[step.number]
-        arguments = [np.array(whole(plan, k, data, strides, rows), np.float64) for k in inputs]
+        function, inputs, output, reads = plan.functions[step.number]
+        taken = np.asarray if reads else np.array
+        arguments = [taken(whole(plan, k, data, strides, rows), np.float64) for k in inputs]
         np.copyto(whole(plan, output, data, strides, rows), function(*arguments), casting="same_kind")
         return -1
     except SingularMatrixError as error:

@@ -7,67 +7,40 @@ is kept with it. Products, their transposes, and products at the positions of a 
 
 from __future__ import annotations
 
+import copy
 import itertools
+from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._kernels.matrix.sparse import inverse_elements
 from ...errors import ArgumentError, ShapeError, SingularMatrixError
-from ...graph.sizes import Dim, show
+from ...graph.sizes import Dim, named, show
 from ...ground.guard import described, guarded, guarded_operators
 from ..array import Array, asarray
 from ..numpy.shaping import parse_shape
-from ..outputs import Compound, Record
+from ..outputs import Compound, Record, Sparse
+from ..provenance import of_inputs
 from ..symbols import array
 from .custom import custom
 from .external import Foreign
 
-__all__ = ["SparseMatrix", "sparse_matrix"]
+__all__ = ["SparseMatrix", "SparseSum", "sparse_matrix"]
 
 #: Patterns that are kept, the latest ones.
 KEPT = 64
 #: Highest order of derivatives of a product or a solution.
 ORDER = 3
-#: Columns of an inverse that are there at once.
-BLOCK = 256
+#: Part of its largest element by which a symmetric matrix may differ from its transpose.
+ASYMMETRY = 1e-10
 
-
-class _Pattern:
-    """Positions of nonzeros by rows, and what is made of them."""
-
-    def __init__(self, matrix: Any) -> None:
-        self.indices, self.pointers, self.shape = matrix.indices, matrix.indptr, matrix.shape
-        self.places: tuple[Any, Any] | None = None
-
-    def matrix(self, data: Any) -> Any:
-        """Return SciPy's array of these nonzeros."""
-        from scipy import sparse
-
-        return sparse.csr_array((data, self.indices, self.pointers), shape=self.shape, copy=False)
-
-    def positions(self) -> tuple[Any, Any]:
-        """Return the rows and the columns of the nonzeros."""
-        if self.places is None:
-            self.places = np.repeat(np.arange(self.shape[0]), np.diff(self.pointers)), self.indices
-        return self.places
-
-    def factors(self, data: Any) -> Any:
-        """Return the factors of a matrix that is symmetric and positive definite."""
-        from scipy.sparse.linalg import splu
-
-        options = {"SymmetricMode": True}
-        try:
-            made = splu(self.matrix(data).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-        except RuntimeError as error:
-            raise SingularMatrixError(f"a sparse matrix is singular: {error}") from None
-        if not (made.U.diagonal() > 0.0).all():
-            raise SingularMatrixError("a sparse matrix is not positive definite; solve and logdet take those that are")
-        return made
-
-
-_patterns: OrderedDict[float, _Pattern] = OrderedDict()
+# Of a pattern only SciPy's arrays are kept, and nothing that was made of them: who changes them in place changes the
+# pattern.
+_patterns: OrderedDict[float, Any] = OrderedDict()
 _numbers: dict[tuple[int, int, tuple[int, int]], float] = {}
 _count = itertools.count(1)
 
@@ -78,80 +51,154 @@ def _number_of(matrix: Any) -> float:
     number = _numbers.get(key)
     if number is None:
         number = _numbers[key] = float(next(_count))
-        _patterns[number] = _Pattern(matrix)
+        _patterns[number] = _with_data(matrix, None)
         while len(_patterns) > KEPT:
             _, old = _patterns.popitem(last=False)
-            del _numbers[id(old.indices), id(old.pointers), old.shape]
+            del _numbers[id(old.indices), id(old.indptr), old.shape]
     _patterns.move_to_end(number)
     return number
 
 
-def _pattern(number: Any) -> _Pattern:
+def _with_data(matrix: Any, data: Any) -> Any:
+    """Return SciPy's array with other numbers, without the checks of its constructor."""
+    made = copy.copy(matrix)
+    made.data = data
+    return made
+
+
+def _matrix(data: Any, number: Any) -> Any:
+    """Return SciPy's array of some nonzeros on a pattern."""
     found = _patterns.get(float(number))
     if found is None:
         raise ArgumentError("a sparse matrix whose pattern no call brought; expected a scipy.sparse array for it")
-    return found
+    return _with_data(found, data)
+
+
+class _Factors:
+    """A symmetric positive definite matrix, and its factors by SuperLU."""
+
+    #: The latest one: a value and its derivatives ask for the same factors one after the other.
+    latest: _Factors | None = None
+
+    def __init__(self, matrix: Any) -> None:
+        from scipy.sparse.linalg import splu
+
+        self.matrix = matrix
+        unlike = matrix - matrix.T
+        if unlike.nnz and not abs(unlike).max() <= ASYMMETRY * abs(matrix).max():
+            raise SingularMatrixError(
+                "a sparse matrix is not symmetric, or has nan; solve and logdet take those that are positive definite"
+            )
+        options = {"SymmetricMode": True}
+        try:
+            made = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+        except RuntimeError as error:
+            raise SingularMatrixError(f"a sparse matrix is singular: {error}") from None
+        self.pivots, self.solve = made.U.diagonal(), made.solve
+        self.lower, self.order = made.L, made.perm_c
+        if not ((self.pivots > 0.0).all() and np.array_equal(made.perm_r, made.perm_c)):
+            raise SingularMatrixError("a sparse matrix is not positive definite; solve and logdet take those that are")
+
+    def of(self, matrix: Any) -> bool:
+        """Tell whether these are the factors of a matrix."""
+        return self.matrix.shape == matrix.shape and all(
+            np.array_equal(getattr(self.matrix, part), getattr(matrix, part)) for part in ("indptr", "indices", "data")
+        )
+
+
+def _factors(terms: Sequence[Any], transposed: Sequence[bool]) -> _Factors:
+    """Return the factors of a sum of matrices, each of them its nonzeros and the number of its pattern."""
+    total: Any = 0
+    for data, number, turned in zip(terms[::2], terms[1::2], transposed, strict=True):
+        one = _matrix(data, number)
+        total = total + (one.T if turned else one)
+    matrix = total.tocsc(copy=True)
+    matrix.sum_duplicates()
+    latest = _Factors.latest
+    if latest is None or not latest.of(matrix):
+        latest = _Factors.latest = _Factors(matrix)
+    return latest
 
 
 # ---------------------------------------------------------------------------- functions of numbers and their rules
 
 
 def _product(data: Any, number: Any, x: Any) -> Any:
-    return _pattern(number).matrix(data) @ x
+    return _matrix(data, number) @ x
 
 
 def _transposed_product(data: Any, number: Any, y: Any) -> Any:
-    return _pattern(number).matrix(data).T @ y
+    return _matrix(data, number).T @ y
 
 
 def _sampled(number: Any, u: Any, v: Any) -> Any:
     """Return the elements of u v^T at the positions of a pattern."""
-    rows, columns = _pattern(number).positions()
-    return u[rows] * v[columns] if u.ndim == 1 else np.einsum("ik,ik->i", u[rows], v[columns])
+    pattern = _matrix(None, number)
+    left, right = np.repeat(u, np.diff(pattern.indptr), axis=0), v[pattern.indices]
+    return left * right if u.ndim == 1 else np.einsum("ik,ik->i", left, right)
 
 
-def _solution(data: Any, number: Any, b: Any) -> Any:
-    return _pattern(number).factors(data).solve(np.ascontiguousarray(b))
+@dataclass(frozen=True)
+class _Solution:
+    """The solution of a system whose matrix is a sum of some matrices, of which some are transposed."""
+
+    transposed: tuple[bool, ...]
+
+    def __call__(self, *given: Any) -> Any:
+        """Return it, for nonzeros and number of each matrix, and the right side."""
+        return _factors(given[:-1], self.transposed).solve(np.array(given[-1]))
 
 
-def _logdet(data: Any, number: Any) -> Any:
-    return float(np.log(_pattern(number).factors(data).U.diagonal()).sum())
+@dataclass(frozen=True)
+class _LogDet:
+    """The logarithm of the determinant of a sum of some matrices, of which some are transposed."""
+
+    transposed: tuple[bool, ...]
+
+    def __call__(self, *terms: Any) -> Any:
+        """Return it, for nonzeros and number of each matrix."""
+        return float(np.log(_factors(terms, self.transposed).pivots).sum())
 
 
-def _inverse(data: Any, number: Any) -> Any:
-    """Return the elements of the inverse at the positions of the matrix."""
-    pattern = _pattern(number)
-    factors, (rows, columns) = pattern.factors(data), pattern.positions()
-    n, result = pattern.shape[1], np.empty(len(rows))
-    order = np.argsort(columns, kind="stable")
-    ends = np.searchsorted(columns[order], np.arange(0, n + BLOCK, BLOCK))
-    for k, begin in enumerate(range(0, n, BLOCK)):
-        count = min(BLOCK, n - begin)
-        right = np.zeros((n, count))
-        right[np.arange(begin, begin + count), np.arange(count)] = 1.0
-        own = order[ends[k] : ends[k + 1]]
-        result[own] = factors.solve(right)[rows[own], columns[own] - begin]
-    return result
+@dataclass(frozen=True)
+class _Inverse:
+    """Elements of the inverse of a sum of some matrices, at the positions of one of these."""
+
+    transposed: tuple[bool, ...]
+    which: int
+
+    def __call__(self, *terms: Any) -> Any:
+        """Return them, for nonzeros and number of each matrix."""
+        factors, pattern = _factors(terms, self.transposed), _matrix(None, terms[2 * self.which + 1])
+        place, lower = factors.order, factors.lower
+        rows, columns = np.repeat(place, np.diff(pattern.indptr)), place[pattern.indices]
+        return inverse_elements(lower.indptr, lower.indices, lower.data, factors.pivots, rows, columns)
 
 
-class _Functions:
-    """The functions of a matrix of one shape as formulas, with derivatives to some order made of each other.
+class _Rules:
+    """Functions of numbers as formulas, with derivatives to some order."""
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+        self.made: dict[tuple[str, int], Callable[..., Array]] = {}
+
+    def _call(self, name: str, function: Any, shape: Any, vjp: Any, args: Sequence[Array], of: int) -> Array:
+        if (name, of) not in self.made:
+            foreign = Foreign(name, function, shape, False, (of,), reads=True)
+            self.made[name, of] = custom(foreign.value, name=name, vjp=vjp) if self.order else foreign.value
+        return self.made[name, of](*args)
+
+
+class _Functions(_Rules):
+    """The products of a matrix of one shape as formulas, with derivatives made of each other.
 
     Each takes as ``of`` the place of the argument that a rule is linear in, by default that of the factor on the right.
     """
 
     def __init__(self, rows: Dim, columns: Dim, nonzeros: Dim, order: int = ORDER) -> None:
-        self.rows, self.columns, self.nonzeros, self.order = rows, columns, nonzeros, order
+        super().__init__(order)
+        self.rows, self.columns, self.nonzeros = rows, columns, nonzeros
         self.below = _Functions(rows, columns, nonzeros, order - 1) if order else self
-        self.made: dict[tuple[str, int], Callable[..., Array]] = {}
-
-    def _call(self, function: Callable[..., Any], shape: Any, vjp: Any, args: Sequence[Array], of: int) -> Array:
-        key = function.__name__, of
-        if key not in self.made:
-            foreign = Foreign(f"sparse{function.__name__}", function, shape, False, (of,), reads=True)
-            rule = {"vjp": vjp} if self.order else {}
-            self.made[key] = custom(foreign.value, name=foreign.name, **rule) if rule else foreign.value
-        return self.made[key](*args)
 
     def product(self, data: Any, number: Any, x: Any, of: int = 2) -> Array:
         """Return ``A @ x``."""
@@ -160,7 +207,8 @@ class _Functions:
             d, p, x = args
             return self.below.sampled(p, c, x, 1), 0.0 * p, self.below.back(d, p, c)
 
-        return self._call(_product, lambda d, p, x: (self.rows, *x[1:]), vjp, [data, number, x], of)
+        shape = lambda d, p, x: (self.rows, *x[1:])  # noqa: E731
+        return self._call("sparse_product", _product, shape, vjp, [data, number, x], of)
 
     def back(self, data: Any, number: Any, y: Any, of: int = 2) -> Array:
         """Return ``A.T @ y``."""
@@ -169,7 +217,8 @@ class _Functions:
             d, p, y = args
             return self.below.sampled(p, y, c, 2), 0.0 * p, self.below.product(d, p, c)
 
-        return self._call(_transposed_product, lambda d, p, y: (self.columns, *y[1:]), vjp, [data, number, y], of)
+        shape = lambda d, p, y: (self.columns, *y[1:])  # noqa: E731
+        return self._call("sparse_transposed_product", _transposed_product, shape, vjp, [data, number, y], of)
 
     def sampled(self, number: Any, u: Any, v: Any, of: int = 2) -> Array:
         """Return the elements of ``u @ v.T`` at the positions of A."""
@@ -178,26 +227,47 @@ class _Functions:
             p, u, v = args
             return 0.0 * p, self.below.product(c, p, v, 0), self.below.back(c, p, u, 0)
 
-        return self._call(_sampled, lambda p, u, v: (self.nonzeros,), vjp, [number, u, v], of)
+        return self._call("sparse_sampled", _sampled, (self.nonzeros,), vjp, [number, u, v], of)
 
-    def solution(self, data: Any, number: Any, b: Any) -> Array:
+
+class _System(_Rules):
+    """Solutions and determinants of a sum of matrices as formulas.
+
+    ``terms`` are the nonzeros and the number of the pattern of each matrix.
+    """
+
+    def __init__(self, functions: Sequence[_Functions], transposed: Sequence[bool], order: int = ORDER) -> None:
+        super().__init__(order)
+        self.functions, self.transposed = [one.below for one in functions], tuple(transposed)
+        self.below = _System(self.functions, transposed, order - 1) if order else self
+
+    def solution(self, terms: Sequence[Array], b: Array) -> Array:
         """Return ``inv(A) @ b``."""
 
         def vjp(args: Sequence[Array], c: Array) -> tuple[Array, ...]:
-            d, p, b = args
-            back = self.below.solution(d, p, c)
-            return -self.below.sampled(p, back, self.below.solution(d, p, b), 1), 0.0 * p, back
+            *terms, b = args
+            x, back = self.below.solution(terms, b), self.below.solution(terms, c)
+            slopes: list[Any] = []
+            for one, number, turned in zip(self.functions, terms[1::2], self.transposed, strict=True):
+                slope = one.sampled(number, x, back, 2) if turned else one.sampled(number, back, x, 1)
+                slopes += [-slope, 0.0 * number]
+            return *slopes, back
 
-        return self._call(_solution, lambda d, p, b: b, vjp, [data, number, b], 2)
+        function = _Solution(self.transposed)
+        return self._call("sparse_solution", function, lambda *shapes: shapes[-1], vjp, [*terms, b], len(terms))
 
-    def logdet(self, data: Any, number: Any) -> Array:
+    def logdet(self, terms: Sequence[Array]) -> Array:
         """Return ``log(det(A))``."""
 
         def vjp(args: Sequence[Array], c: Array) -> tuple[Array, ...]:
-            inverse = Foreign("sparse_inverse", _inverse, (self.nonzeros,), False, reads=True)
-            return c * inverse.value(*args), 0.0 * args[1]
+            slopes: list[Any] = []
+            for k, one in enumerate(self.functions):
+                function = _Inverse(self.transposed, k)
+                inverse = Foreign("sparse_inverse", function, (one.nonzeros,), False, reads=True)
+                slopes += [c * inverse.value(*args), 0.0 * args[2 * k + 1]]
+            return tuple(slopes)
 
-        return self._call(_logdet, (), vjp, [data, number], 0)
+        return self._call("sparse_logdet", _LogDet(self.transposed), (), vjp, terms, 0)
 
 
 # ---------------------------------------------------------------------------- the matrix
@@ -212,6 +282,11 @@ class SparseTemplate(Record):
         """Return the nonzeros: derivatives with respect to a pattern are 0."""
         return values[0]
 
+    def show(self, texts: Sequence[str]) -> str:
+        """Return rows and columns, which are the shapes of the vectors of its pattern."""
+        rows, columns = (text.strip("(),") for text in texts[1:])
+        return f"csr({rows}, {columns})"
+
     def values_of(self, value: Any, what: str) -> list[Any]:
         """Return the nonzeros by rows, and the number of the pattern for each row and column."""
         if isinstance(value, SparseMatrix):
@@ -219,16 +294,147 @@ class SparseTemplate(Record):
         from scipy import sparse
 
         if not sparse.issparse(value) or value.ndim != 2:
-            raise ArgumentError(f"{what} must be a sparse matrix, as scipy.sparse has them; got {described(value)}")
+            raise ArgumentError(
+                f"{what} must be a sparse matrix, as scipy.sparse has them; got {described(value)}, of which "
+                "scipy.sparse.csr_array(...) makes one"
+            )
         if value.dtype.kind not in "buif":
             raise ArgumentError(f"{what} must be a sparse matrix of real numbers; got one of {value.dtype}")
         matrix = value.tocsr()
+        try:
+            matrix.check_format(full_check=False)
+        except ValueError as error:
+            raise ArgumentError(f"{what} is no sparse matrix any more: {error}") from None
         number = _number_of(matrix)
         return [np.asarray(matrix.data, float), *(np.full(size, number) for size in matrix.shape)]
 
 
 @guarded_operators
-class SparseMatrix(Compound):
+class _Sparse(Sparse):
+    """What sparse matrices and their sums can do."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+    __array_priority__ = 2000
+
+    @property
+    def shape(self) -> tuple[Any, Any]:
+        """Rows and columns."""
+        return self.terms[0].shape
+
+    @property
+    @abstractmethod
+    def terms(self) -> tuple[SparseMatrix, ...]:
+        """The matrices of single patterns that this is the sum of."""
+
+    @property
+    def T(self) -> _Sparse:
+        """The transpose, with the same nonzeros."""
+        return _sum(term._with(term.data, not term.transposed) for term in self.terms)
+
+    def __matmul__(self, x: Any) -> Array:
+        x = asarray(x)
+        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
+            raise ShapeError(
+                f"a product of {self!r} with an array of shape {show(x.shape)}; expected {self.shape[1]} rows"
+            )
+        first, *others = [term._times(x) for term in self.terms]
+        return sum(others, start=first)
+
+    def __rmatmul__(self, y: Any) -> Array:
+        y = asarray(y)
+        if y.ndim not in (1, 2) or y.shape[-1] != self.shape[0]:
+            raise ShapeError(
+                f"a product of an array of shape {show(y.shape)} with {self!r}; expected {self.shape[0]} columns"
+            )
+        turned: Array = (self.T @ y.T).T
+        return turned
+
+    def __add__(self, other: Any) -> _Sparse:
+        if not isinstance(other, _Sparse):
+            raise ArgumentError(
+                f"a sum of {self!r} and {described(other)}; expected another sparse matrix (products with vectors may "
+                "be added instead)"
+            )
+        if other.shape != self.shape:
+            raise ShapeError(f"a sum of {self!r} and {other!r}; expected equal shapes")
+        return _sum((*self.terms, *other.terms))
+
+    def __radd__(self, other: Any) -> _Sparse:
+        total: _Sparse = self + other  # which says what is wrong
+        return total
+
+    def __sub__(self, other: Any) -> _Sparse:
+        total: _Sparse = self + (-other if isinstance(other, _Sparse) else other)
+        return total
+
+    __rsub__ = __radd__
+
+    def __mul__(self, scale: Any) -> _Sparse:
+        """Scale all nonzeros by a number, or columns by a vector."""
+        scale = asarray(scale)
+        if scale.ndim == 0:
+            return _sum(term._with(term.data * scale, term.transposed) for term in self.terms)
+        return self._scaled(scale, 1)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> _Sparse:
+        turned: _Sparse = self * -1.0
+        return turned
+
+    def __truediv__(self, scale: Any) -> _Sparse:
+        scaled: _Sparse = self * (1.0 / asarray(scale))
+        return scaled
+
+    @guarded
+    def scale_rows(self, scale: Any) -> _Sparse:
+        """Return the matrix with each row times an element of a vector."""
+        return self._scaled(asarray(scale), 0)
+
+    @guarded
+    def sum(self, axis: int | None = None) -> Array:
+        """Return the sum of all elements, of each column (``axis=0``) or of each row (1)."""
+        if axis not in (0, 1, None):
+            raise ArgumentError(f"axis={axis!r:.40} of a sparse matrix; expected 0, 1 or None")
+        first, *others = [term._sum(axis) for term in self.terms]
+        return sum(others, start=first)
+
+    @guarded
+    def solve(self, b: Any) -> Array:
+        """Return the solution x of ``A @ x = b`` for a symmetric positive definite matrix, by SciPy's ``splu``."""
+        b = asarray(b)
+        system, terms = self._system()
+        if b.ndim not in (1, 2) or b.shape[0] != self.shape[0]:
+            raise ShapeError(f"a right side of shape {show(b.shape)} for {self!r}; expected {self.shape[0]} rows")
+        return system.solution(terms, b)
+
+    @guarded
+    def logdet(self) -> Array:
+        """Return the logarithm of the determinant of a symmetric positive definite matrix."""
+        system, terms = self._system()
+        return system.logdet(terms)
+
+    def __repr__(self) -> str:
+        names = " + ".join(f"{term.name or term.data}{'.T' * term.transposed}" for term in self.terms)
+        return f"<symdiff.SparseMatrix {names} of {show(self.shape)}>"
+
+    def _scaled(self, scale: Array, axis: int) -> _Sparse:
+        size = self.shape[axis]
+        if scale.shape != (size,):
+            what = f"a number or {size} elements" if axis else f"{size} elements"
+            raise ShapeError(f"a scale of shape {show(scale.shape)} for {self!r}; expected {what}")
+        return _sum(term._with_scale(scale, bool(axis) != term.transposed) for term in self.terms)
+
+    def _system(self) -> tuple[_System, list[Array]]:
+        """Return the functions of a square matrix, and the arrays that they take."""
+        if self.shape[0] != self.shape[1]:
+            raise ShapeError(f"{self!r} is not square; solve and logdet take symmetric positive definite matrices")
+        system = _System([term._functions for term in self.terms], [term.transposed for term in self.terms])
+        return system, [array for term in self.terms for array in (term.data, term.rows[0])]
+
+
+class SparseMatrix(_Sparse, Compound):
     """A sparse matrix of symbols; made by :func:`symdiff.matrix` with ``sparse=True``.
 
     Parameters
@@ -242,8 +448,6 @@ class SparseMatrix(Compound):
     fields = ("data", "rows", "columns")
     template = SparseTemplate
     __slots__ = ("_functions", "columns", "data", "rows", "transposed")
-    __array_ufunc__ = None
-    __array_priority__ = 2000
 
     def __init__(
         self, data: Array, rows: Array, columns: Array, transposed: bool = False, functions: _Functions | None = None
@@ -263,98 +467,75 @@ class SparseMatrix(Compound):
         return sizes[::-1] if self.transposed else sizes
 
     @property
-    def T(self) -> SparseMatrix:
-        """The transpose, with the same nonzeros."""
-        return self._with(self.data, not self.transposed)
-
-    def __matmul__(self, x: Any) -> Array:
-        return self._times(x, self.transposed)
-
-    def __rmatmul__(self, y: Any) -> Array:
-        y = asarray(y)
-        if y.ndim == 1:
-            return self._times(y, not self.transposed)
-        turned: Array = self._times(y.T, not self.transposed).T
-        return turned
-
-    def __mul__(self, scale: Any) -> SparseMatrix:
-        """Scale all nonzeros by a number, or columns by a vector."""
-        scale = asarray(scale)
-        if scale.ndim == 0:
-            return self._with(self.data * scale, self.transposed)
-        return self._scaled(scale, not self.transposed)
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> SparseMatrix:
-        return self._with(-self.data, self.transposed)
-
-    def __truediv__(self, scale: Any) -> SparseMatrix:
-        return self * (1.0 / asarray(scale))
-
-    @guarded
-    def scale_rows(self, scale: Any) -> SparseMatrix:
-        """Return the matrix with each row times an element of a vector."""
-        return self._scaled(asarray(scale), self.transposed)
-
-    @guarded
-    def sum(self, axis: int | None = None) -> Array:
-        """Return the sum of all elements, of each column (``axis=0``) or of each row (1)."""
-        if axis is None:
-            total: Array = self.data.sum()
-            return total
-        if axis not in (0, 1):
-            raise ArgumentError(f"axis={axis!r:.40} of a sparse matrix; expected 0, 1 or None")
-        ones = (self.columns if self.transposed != bool(axis) else self.rows) * 0.0 + 1.0
-        return self @ ones if axis else self.T @ ones
-
-    @guarded
-    def solve(self, b: Any) -> Array:
-        """Return the solution x of ``A @ x = b`` for a symmetric positive definite matrix, by SciPy's ``splu``."""
-        b = asarray(b)
-        self._check_square(b)
-        return self._functions.solution(self.data, self.rows[0], b)
-
-    @guarded
-    def logdet(self) -> Array:
-        """Return the logarithm of the determinant of a symmetric positive definite matrix."""
-        self._check_square(None)
-        return self._functions.logdet(self.data, self.rows[0])
-
-    def __repr__(self) -> str:
-        return f"<symdiff.SparseMatrix {self.name or self.data} of {show(self.shape)}>"
+    def terms(self) -> tuple[SparseMatrix, ...]:
+        """The matrix itself."""
+        return (self,)
 
     def _with(self, data: Array, transposed: bool) -> SparseMatrix:
         return SparseMatrix(data, self.rows, self.columns, transposed, self._functions)
 
-    def _times(self, x: Any, transposed: bool) -> Array:
-        x = asarray(x)
-        size = (self.rows if transposed else self.columns).shape[0]
-        if x.ndim not in (1, 2) or x.shape[0] != size:
-            raise ShapeError(f"a product of {self!r} with an array of shape {show(x.shape)}; expected {size} rows")
-        function = self._functions.back if transposed else self._functions.product
+    def _times(self, x: Array) -> Array:
+        function = self._functions.back if self.transposed else self._functions.product
         return function(self.data, self.rows[0], x)
 
-    def _scaled(self, scale: Array, by_columns: bool) -> SparseMatrix:
+    def _sum(self, axis: int | None) -> Array:
+        if axis is None:
+            total: Array = self.data.sum()
+            return total
+        along_rows = self.transposed == bool(axis)
+        ones = (self.rows if along_rows else self.columns) * 0.0 + 1.0
+        function = self._functions.back if along_rows else self._functions.product
+        return function(self.data, self.rows[0], ones)
+
+    def _with_scale(self, scale: Array, by_columns: bool) -> SparseMatrix:
         """Return the matrix with its rows, as the pattern has them, times elements, or its columns."""
-        size = (self.columns if by_columns else self.rows).shape[0]
-        if scale.shape != (size,):
-            raise ShapeError(f"a scale of shape {show(scale.shape)} for {self!r}; expected a number or {size} elements")
         ones = (self.rows if by_columns else self.columns) * 0.0 + 1.0
         pair = (ones, scale) if by_columns else (scale, ones)
         return self._with(self.data * self._functions.sampled(self.rows[0], *pair), self.transposed)
 
-    def _check_square(self, b: Array | None) -> None:
-        rows, columns = self.shape
-        if rows != columns:
-            raise ShapeError(f"{self!r} is not square; solve and logdet take symmetric positive definite matrices")
-        if b is not None and (b.ndim not in (1, 2) or b.shape[0] != rows):
-            raise ShapeError(f"a right side of shape {show(b.shape)} for {self!r}; expected {rows} rows")
+
+class SparseSum(_Sparse):
+    """A sum of sparse matrices of several patterns; calls add them up where a solution or a determinant needs it."""
+
+    __slots__ = ("_terms",)
+
+    def __init__(self, terms: tuple[SparseMatrix, ...]) -> None:
+        self._terms = terms
+
+    @property
+    def terms(self) -> tuple[SparseMatrix, ...]:
+        """The matrices of single patterns that this is the sum of."""
+        return self._terms
+
+
+def _sum(terms: Iterable[SparseMatrix]) -> _Sparse:
+    """Return the sum of matrices, with one term for those of one pattern."""
+    found: dict[Any, SparseMatrix] = {}
+    for term in terms:
+        key = term.rows.node, term.columns.node, term.transposed
+        found[key] = term._with(found[key].data + term.data, term.transposed) if key in found else term
+    every = tuple(found.values())
+    return every[0] if len(every) == 1 else SparseSum(every)
 
 
 def sparse_matrix(name: str, n: Any, m: Any) -> SparseMatrix:
     """Return a sparse matrix as three inputs."""
     rows, columns = parse_shape((n, m))
-    return SparseMatrix(
-        array(name, (f"{name}_nonzeros",)), array(f"{name}_rows", (rows,)), array(f"{name}_columns", (columns,))
-    )
+    sizes = f"{name}_nonzeros", rows, columns
+    parts = [array(f"{name}{part}", (size,)) for part, size in zip(_PARTS, sizes, strict=True)]
+    # formulas of the nonzeros tell of all three, so that kernels take the matrix as one argument
+    return SparseMatrix(Array(parts[0].node, of_inputs(part.node for part in parts)), parts[1], parts[2])
+
+
+def sparse_matrices(inputs: Mapping[str, Array]) -> dict[str, SparseMatrix]:
+    """Return the sparse matrices among inputs, by name."""
+    found = {}
+    for name, one in inputs.items():
+        if one.shape == (named(f"{name}_nonzeros"),) and all(f"{name}{part}" in inputs for part in _PARTS):
+            rows, columns = (inputs[f"{name}{part}"].shape[0] for part in _PARTS[1:])
+            found[name] = sparse_matrix(name, rows, columns)
+    return found
+
+
+#: What the names of the inputs of a sparse matrix end in: nonzeros, rows and columns.
+_PARTS = ("", "_rows", "_columns")

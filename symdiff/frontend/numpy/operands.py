@@ -259,6 +259,8 @@ def as_node(value: Any) -> Node:
     if array.dtype == object:
         is_sympy = str(type(value).__module__).startswith("sympy.")
         own = "; write the whole formula in SymPy, or in symdiff's symbols" * is_sympy
+        is_sparse = str(type(value).__module__).startswith("scipy.sparse.")
+        own += "; sparse matrices come in calls: A = sd.matrix('A', m, n, sparse=True)" * is_sparse
         own += "; call it, or run it n times by sd.iterate(function, start, n)" * isfunction(value)
         raise DtypeError(
             f"a value of type {type(value).__name__}; expected a symbol, a real number, or an array of them{own}"

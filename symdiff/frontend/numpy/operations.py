@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
+import numpy as np
+
 from ...errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from ...graph import (
     BOOL,
@@ -29,7 +31,7 @@ from ...graph import (
 )
 from ...graph import matmul as stack_matmul
 from ...graph.scalars.functions import apply, compare, scalar_constant, to_real, where
-from ...graph.sizes import Dim, hint_of, show
+from ...graph.sizes import Dim, fixed, hint_of, show
 from . import reductions
 from .indexing import getitem
 from .shaping import axis_of, members, ravel, several, shown
@@ -208,10 +210,10 @@ def polyval(coefficients: Node, x: Node) -> Node:
 
 
 def numbers_in(x: Node) -> Any:
-    """Return the numbers of a constant vector, also of one number repeated; None for anything else."""
+    """Return the numbers of a constant array, also of one number repeated; None for anything else."""
     if x.is_contraction and len(x.args) == 1 and not x.args[0].shape:
-        only = scalar_constant(x.args[0])
-        return None if only is None else [only] * int(str(x.shape[0]))
+        only, sizes = scalar_constant(x.args[0]), fixed(x.shape)
+        return None if only is None or sizes is None else np.full(sizes, only)
     return x.value if x.is_constant else None
 
 

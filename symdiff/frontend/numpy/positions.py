@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...errors import DtypeError, ShapeError
-from ...graph import INT, Node, delta, put, reshape, take
+from ...graph import INT, Node, delta, put, reshape, scatter, take
 from ...graph.scalars.functions import compare, to_real
-from ...graph.sizes import show
+from ...graph.sizes import Dim, show
 from .creation import arange
+from .operations import numbers_in
 from .shaping import axis_of, parse_size, whole_number
 
 __all__ = ["MOVING", "add_at", "one_hot", "take_at"]
@@ -33,7 +36,26 @@ def add_at(x: Node, idx: Node, n: Any, axis: Any = 0, shared: Any = 0) -> Node:
         raise ShapeError(
             f"axis {place} of add_at of shapes {show(x.shape)} and {show(idx.shape)}; expected {known} to {most}"
         )
-    return put(x, _positions(idx, "add_at"), place, parse_size(n), known)
+    size = parse_size(n)
+    given = None if idx.dtype is INT or known else numbers_in(idx)
+    if given is None:
+        return put(x, _positions(idx, "add_at"), place, size, known)
+    places = _places(given, size)
+    lead, trail = x.shape[:place], x.shape[place + idx.ndim :]
+    if x.shape[place : place + idx.ndim] != idx.shape:
+        raise ShapeError(f"positions of shape {show(idx.shape)} do not fit axis {place} of shape {show(x.shape)}")
+    return scatter(to_real(reshape(x, (*lead, len(places), *trail))), place, places, size)
+
+
+def _places(given: Any, size: Dim) -> tuple[int, ...]:
+    """Return positions that are known numbers."""
+    numbers = np.ravel(given)
+    if not (numbers == np.floor(numbers)).all():
+        raise DtypeError("add_at at numbers that are not whole; expected positions, or sd.indices('idx', n)")
+    wrong = (numbers < 0) | (numbers >= (size if isinstance(size, int) else np.inf))
+    if wrong.any():
+        raise ShapeError(f"add_at at {numbers[wrong][0]:.0f} of an axis of length {size}; expected 0 or more, below it")
+    return tuple(map(int, numbers))
 
 
 def one_hot(x: Node, num_classes: Any) -> Node:

@@ -48,6 +48,11 @@ class Record:
             raise ArgumentError(f"{what} must be {kind}; got {_described(value)}")
         return [getattr(value, name) for name in self.fields]
 
+    def show(self, texts: Sequence[str]) -> str:
+        """Return how a signature shows it, given a text for each part."""
+        parts = [f"{name}={text}" for name, text in zip(self.fields, texts, strict=True)]
+        return f"{self.kind.__name__}({', '.join(parts)})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self._key() == other._key()
 
@@ -77,6 +82,12 @@ class Compound:
     __slots__ = ()
     fields: ClassVar[tuple[str, ...]]
     template: ClassVar[type[Record]]
+
+
+class Sparse:
+    """A matrix whose pattern a call brings, or a sum of such matrices: it has operators of its own and no elements."""
+
+    __slots__ = ()
 
 
 class ComplexTemplate(Record):
@@ -228,8 +239,7 @@ def show(template: Any, texts: Iterator[str]) -> str:
     if isinstance(template, Mapping):
         return "{" + ", ".join(f"{key}: {show(part, texts)}" for key, part in template.items()) + "}"
     if isinstance(template, Record):
-        parts = zip(template.fields, template.parts, strict=True)
-        return template.kind.__name__ + "(" + ", ".join(f"{name}={show(part, texts)}" for name, part in parts) + ")"
+        return template.show([show(part, texts) for part in template.parts])
     if isinstance(template, list | tuple):
         left, right = "[]" if isinstance(template, list) else "()"
         return left + ", ".join(show(part, texts) for part in template) + right

@@ -29,8 +29,10 @@ from ...ground.guard import refuse
 from ...ground.limits import LIMITS, Limits
 from ..array import Array, asarray
 from ..numpy.shaping import size_of
+from ..outputs import Sparse, leaves
 from ..symbols import array as make_input
 from ..symbols import name as name_part
+from ..symbols import sparse_in
 from .constant_folding import ARITHMETIC, as_operand, fold, folds
 from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
 from .sums import (
@@ -45,7 +47,19 @@ from .sums import (
     sum_of,
 )
 from .text_functions import OTHERWISE, expanded
-from .values import Listing, Mapped, described, levels_of, matrix_of, ndim_of, no_index, results_of, shape_of, shortened
+from .values import (
+    Listing,
+    Mapped,
+    Shifted,
+    described,
+    levels_of,
+    matrix_of,
+    ndim_of,
+    no_index,
+    results_of,
+    shape_of,
+    shortened,
+)
 from .vocabulary import DERIVATIVES, TextFunction
 
 #: Said of a function that is no other one misspelt.
@@ -68,6 +82,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 _SIGNS: dict[str, Callable[[Any], Any]] = {"+": operator.pos, "-": operator.neg}
+#: Operators and functions of sparse matrices.
+_OF_MATRICES, _METHODS = ("@", "+", "-", "*", "/"), ("logdet", "solve", "sum")
 
 
 @dataclass(frozen=True)
@@ -81,7 +97,7 @@ class Parsed:
         list where it is one of arrays that differ in shape.
     inputs : dict of str to Array
         In the order of the shapes given, then of first use.
-    names : dict of str to Array
+    names : dict of str to Array or sparse matrix
         What the lines before the last define.
     mentioned, measured : set of str
         Inputs, and letters of their shapes, that the text names.
@@ -89,7 +105,7 @@ class Parsed:
 
     result: Any
     inputs: dict[str, Array]
-    names: dict[str, Array]
+    names: dict[str, Any]
     mentioned: set[str]
     measured: set[str]
 
@@ -141,7 +157,8 @@ class _Builder:
         self.inputs, self.undeclared = inputs, undeclared
         self.shapeless: list[str] = []
         self.functions, self.limits = functions, limits
-        self.names: dict[str, Array] = {}
+        self.matrices: dict[str, Sparse] = sparse_in(inputs)
+        self.names: dict[str, Array | Sparse] = {}
         self.mentioned, self.measured = set[str](), set[str]()
         self.sizes = {name: named(name) for name in walk_sizes([array.node for array in inputs.values()])}
         for name in _sizes_in(terms) - inputs.keys() - CONSTANTS.keys():
@@ -161,7 +178,7 @@ class _Builder:
             "axis": self.of_axis,
             "by_index": self.of_indices,
             "mapping": self.of_mapping,
-            "transpose": lambda term: self.array(term.children[0]).T,
+            "transpose": lambda term: self.factor(term.children[0]).T,
             "index": self.of_index,
             "slice": self.of_slice,
             "list": self.of_list,
@@ -183,11 +200,18 @@ class _Builder:
         last, value = len(self.terms) - 1, self.values[-1]
         try:
             value = value.items if isinstance(value, Listing) and value.rank > 1 else value
+            value = self.nonzeros(value)
             several = isinstance(value, tuple | list) and len(value) > 0 and shape_of(value) is None
-            result = results_of(value) if several else self.array(last)
+            result = results_of(value) if several else value if isinstance(value, Array) else self.array(last)
         except Exception as error:
             raise self.located(error, self.terms[last]) from error
         return Parsed(result, self.inputs, self.names, self.mentioned, self.measured)
+
+    def nonzeros(self, value: Any) -> Any:
+        """Return what stands for a sparse input as a result, or to differentiate by: its nonzeros."""
+        if isinstance(value, tuple):
+            return tuple(map(self.nonzeros, value))
+        return value.data if any(value is matrix for matrix in self.matrices.values()) else value
 
     def may_be_sparse(self, term: SyntaxNode) -> bool:
         """Tell whether a term is a derivative, most of which may be 0, in text that has no limits of its own."""
@@ -211,7 +235,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- names
 
-    def of_name(self, term: SyntaxNode) -> Array | float:
+    def of_name(self, term: SyntaxNode) -> Array | Sparse | float:
         name = term.value
         for start, end, stand_in in self.letters.get(name.partition(OTHERWISE)[0], ()):
             if start <= term.start < end:
@@ -219,8 +243,9 @@ class _Builder:
         if name in self.names:
             return self.names[name]
         if name in self.inputs:
-            self.mentioned.add(name)
-            return self.inputs[name]
+            matrix = self.matrices.get(name)
+            self.mentioned.update([name] if matrix is None else [str(part.node.name) for part in leaves(matrix)])
+            return self.inputs[name] if matrix is None else matrix
         if name in self.sizes:
             self.measured.add(name)
             return Array(extent(self.sizes[name]))
@@ -262,7 +287,7 @@ class _Builder:
         self.mentioned.add(term.value)
         return given
 
-    def of_define(self, term: SyntaxNode) -> Array:
+    def of_define(self, term: SyntaxNode) -> Any:
         name = term.value
         for taken, what in (
             (self.names, "defined already"),
@@ -272,7 +297,8 @@ class _Builder:
         ):
             if name in taken:
                 raise ParseError(f"{name!r} is {what}; expected a new name on the left of '='")
-        self.names[name] = name_part(self.array(term.children[0]), name)
+        value = self.factor(term.children[0])
+        self.names[name] = value if isinstance(value, Sparse) else name_part(value, name)
         return self.names[name]
 
     # ---------------------------------------------------------------- operators
@@ -280,7 +306,7 @@ class _Builder:
     def operand(self, place: int) -> Any:
         """Return the value of a term as an operator takes it: a number or an Array."""
         value = self.values[place]
-        if isinstance(value, Array):
+        if isinstance(value, Array | Sparse):
             return value
         if isinstance(value, bool):
             return asarray(value)
@@ -299,7 +325,13 @@ class _Builder:
 
     def array(self, place: int) -> Array:
         value = self.operand(place)
+        if isinstance(value, Sparse):
+            raise self.no_formula(place)
         return value if isinstance(value, Array) else asarray(value)
+
+    def factor(self, place: int) -> Any:
+        """Return the value of a term as an array or a sparse matrix."""
+        return self.values[place] if isinstance(self.values[place], Sparse) else self.array(place)
 
     def of_unary(self, term: SyntaxNode) -> Any:
         (child,) = term.children
@@ -309,14 +341,19 @@ class _Builder:
         if term.value == "~":
             return ~self.array(child)
         value = self.operand(child)
-        return _SIGNS[term.value](value if isinstance(value, Array) else self.values[child])
+        return _SIGNS[term.value](value if isinstance(value, Array | Sparse) else self.values[child])
 
     def of_binary(self, term: SyntaxNode) -> Any:
         left, right = term.children
         if isinstance(self.values[left], Indexed) or isinstance(self.values[right], Indexed):
             return combined(term.value, self.indexed(left), self.indexed(right))
+        if (shifted := self.shifted(term)) is not None:
+            return shifted
         a, b = self.operand(left), self.operand(right)
-        if not isinstance(a, Array) and not isinstance(b, Array):
+        if isinstance(a, Sparse) or isinstance(b, Sparse):
+            if term.value not in _OF_MATRICES:
+                raise ParseError(f"{term.value!r} of a sparse matrix; expected {', '.join(_OF_MATRICES)}")
+        elif not isinstance(a, Array) and not isinstance(b, Array):
             if folds(term.value):
                 return fold(term.value, self.values[left], self.values[right], self.limits)
             a, b = asarray(a), asarray(b)
@@ -330,6 +367,18 @@ class _Builder:
                 "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
             )
         return _BINARY[term.value](a, b)
+
+    def shifted(self, term: SyntaxNode) -> Shifted | None:
+        """Return positions of an integer input plus or minus a whole number."""
+        a, b = (self.values[place] for place in term.children)
+        if term.value == "+" and type(a) is int:
+            a, b = b, a
+        if term.value not in ("+", "-") or type(b) is not int:
+            return None
+        by = b if term.value == "+" else -b
+        if isinstance(a, Shifted):
+            return Shifted(a.positions, a.by + by)
+        return Shifted(a, by) if isinstance(a, Array) and a.node.dtype is INT else None
 
     def indexed(self, place: int) -> Indexed | Array:
         value = self.values[place]
@@ -413,7 +462,7 @@ class _Builder:
         for place in places:
             value = self.values[place]
             positions = isinstance(value, Array) and value.node.dtype is INT
-            if value is None or isinstance(value, slice | EllipsisType) or positions:
+            if value is None or isinstance(value, slice | EllipsisType | Shifted) or positions:
                 items.append(value)
             elif isinstance(value, Listing) and value.rank == 0:
                 try:
@@ -423,7 +472,14 @@ class _Builder:
                     raise ParseError(message, self.text, self.terms[place].caret) from None
             else:
                 items.append(self.position(place))
-        return self.array(base)[tuple(items)]
+        x = self.array(base)
+        for number, item in enumerate(items):
+            if isinstance(item, Shifted):
+                parts = items[:number], items[number + 1 :]
+                before, behind = ([one for one in part if one is not None] for part in parts)
+                x = item.of(x, x.ndim - 1 - len(behind) if ... in before else len(before))
+                items[number] = item.positions
+        return x[tuple(items)]
 
     def pick(self, value: Any, places: list[int]) -> Any:
         """Return one of several derivatives: ``[0]``, or ``[0, 1]`` for a block of a Hessian."""
@@ -466,7 +522,14 @@ class _Builder:
             keyword: self.values[place] if isinstance(self.values[place], bool | str | None) else self.argument(place)
             for keyword, place in zip(keywords, term.children[len(places) :], strict=True)
         }
-        return function.call(*(self.argument(place, name) for place in places), **options)
+        arguments = [self.argument(place, name) for place in places]
+        if name in DERIVATIVES:
+            arguments = list(map(self.nonzeros, arguments))
+        if isinstance(arguments[0], Sparse):
+            if name not in _METHODS:
+                raise ParseError(f"{name}() of a sparse matrix; expected {', '.join(_METHODS)}, or products with it")
+            return getattr(arguments[0], name)(*arguments[1:], **options)
+        return function.call(*arguments, **options)
 
     def bound_argument(self, place: int) -> Any:
         """Return the value of a term as a loop or a solution takes it: a function, a whole number, or an array."""

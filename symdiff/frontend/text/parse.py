@@ -17,8 +17,10 @@ from ...ground.gc_pause import paused
 from ...ground.limits import Limits
 from ...ground.names import is_name
 from ..array import Array
-from ..shapes import Declaration, read_shape, split, split_kind
+from ..outputs import leaves
+from ..shapes import Declaration, SparseShape, read_shape, split, split_kind
 from ..symbols import array as make_input
+from ..symbols import symbols_of
 from .build import Parsed, build_arrays
 from .vocabulary import VOCABULARY, TextFunction
 
@@ -79,12 +81,15 @@ def declare(shapes: Mapping[str, object], limits: Limits | None = None) -> dict[
         If a shape is none.
     """
     limits = limits or limits_in_force()
-    inputs = {}
+    inputs: dict[str, Array] = {}
     for name, shape in shapes.items():
         if not isinstance(name, str) or not is_name(name):
             raise ArgumentError(
                 f"an input is called {name!r:.80}; expected a name that a formula can mention, of letters, digits and _"
             )
+        if isinstance(shape, SparseShape):
+            inputs |= {str(part.node.name): part for part in leaves(symbols_of(name, shape))}
+            continue
         plain, assumptions = split(shape)
         kind, sizes = split_kind(plain)
         known = read_shape(name, sizes, limits)

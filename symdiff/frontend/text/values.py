@@ -11,7 +11,7 @@ from ...errors import ParseError, ShapeError
 from ...graph import Node, placeholder, substitute
 from ...graph.sizes import Shape
 from ..array import Array, asarray
-from ..outputs import leaves
+from ..outputs import Sparse, leaves
 from .indexed import Axis, Indexed
 
 
@@ -40,6 +40,24 @@ class Mapped:
     def __call__(self, x: Array) -> Array:
         """Return the function of a symbol."""
         return Array(substitute([self.body.node], {self.variable: x.node})[0])
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """Positions of an integer input and a whole number together, ``i + 1`` in ``x[i + 1]``."""
+
+    positions: Array
+    by: int
+
+    def of(self, x: Array, axis: int) -> Array:
+        """Return an array of which the positions alone take the same as these of ``x``."""
+        ahead = (slice(None),) * axis
+        if self.by >= 0:
+            return x[(*ahead, slice(self.by, None))]
+        if isinstance(x.shape[axis], int) and -self.by > x.shape[axis]:
+            raise ShapeError(f"positions {-self.by} in front of those of an axis of length {x.shape[axis]}")
+        before: Array = np.concatenate([x[(*ahead, slice(self.by, None))], x], axis)  # type: ignore[assignment]
+        return before
 
 
 def levels_of(value: Any) -> int:
@@ -86,8 +104,12 @@ def described(value: Any) -> str:
     """Return how a message calls a value."""
     if isinstance(value, Array | Listing):
         return "a formula"
+    if isinstance(value, Sparse):
+        return "a sparse matrix, which products make vectors of"
     if isinstance(value, Indexed | Axis):
         return "elements by index" if isinstance(value, Indexed) else f"the index {value.name}"
+    if isinstance(value, Shifted):
+        return "positions, which stand in an index"
     if isinstance(value, Mapped):
         return "a function of a letter"
     if isinstance(value, tuple | slice):

@@ -22,7 +22,7 @@ from ...compiler import compile
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError, UnsupportedError
 from ...frontend.array import Array
 from ...frontend.formula import merge_shapes, order_inputs, read_formula
-from ...frontend.outputs import leaves
+from ...frontend.outputs import Sparse, leaves
 from ...frontend.provenance import join
 from ...graph import INT, REAL, Node, inputs_of, postorder
 from ...graph.reference.interpret import bind_sizes
@@ -129,6 +129,12 @@ def check(
         raise ArgumentError(f"digits={digits!r:.60}; expected a number from 1 to 14")
     read = read_formula(formula, merge_shapes(shapes, named_shapes), _OPTIONS, functions)
     inputs = order_inputs(read, None)
+    for name, group in read.groups.items():
+        if isinstance(group, Sparse):
+            raise UnsupportedError(
+                f"check of a formula of the sparse matrix {name}, whose pattern no difference can move; expected a "
+                f"dense matrix in its place, with the same derivatives at the positions of {name}"
+            )
     results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]
     outputs = [result.node for result in results]
     if not outputs or not inputs:
