@@ -211,7 +211,8 @@ def _xlogy(x: Node, y: Node) -> Node:
 
 
 def _sinc(x: Node) -> Node:
-    return elementwise("spherical_jn", (constant(0.0), math.pi * x))
+    far = compare("equal", absolute(x), float("inf"))
+    return where(far, 0.0, elementwise("sin_remainder_1", (constant(0.0), math.pi * x)))
 
 
 # ---------------------------------------------------------------------------- the table
