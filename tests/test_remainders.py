@@ -83,7 +83,7 @@ def test_quotients_with_exponentials_go_down_to_the_least_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x / (exp(x) - 1)", "0.1 * (x + 40) / (1 - exp(-(x + 40) / 10))", "sin(x) / x", "sinc(x)"]
+    "text", ["x / (exp(x) - 1)", "0.1 * (x + 40) / (1 - exp(-(x + 40) / 10))", "sin(x) / x"]
 )
 def test_values_of_quotients_take_few_operations(text: str) -> None:
     kernel = sd.compile(text, x=(), backend="interpreter")

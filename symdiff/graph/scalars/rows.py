@@ -211,8 +211,7 @@ def _xlogy(x: Node, y: Node) -> Node:
 
 
 def _sinc(x: Node) -> Node:
-    far = compare("equal", absolute(x), float("inf"))
-    return where(far, 0.0, elementwise("sin_remainder_1", (constant(0.0), math.pi * x)))
+    return elementwise("spherical_jn", (constant(0.0), math.pi * x))
 
 
 # ---------------------------------------------------------------------------- the table
