@@ -17,6 +17,8 @@ import symdiff as sd
 from symdiff._kernels.unit import prefers_columns
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
 from symdiff.runtime.kernel import Kernel
+from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.variants import Variant
 
 Array = npt.NDArray[Any]
 
@@ -205,6 +207,45 @@ def test_float32_matrices_are_converted_however_they_lie(backend: str, count: in
         out = np.moveaxis(np.empty((3, 3, count), np.float32), -1, 0)
         np.testing.assert_array_equal(kernel(way, s, out=out), want)
     np.testing.assert_array_equal(kernel(A.astype(float), s), kernel(A.astype(float), s.astype(float)))
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "auto"])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
+def test_float32_matrices_have_the_rounded_numbers_of_float64(n: int, backend: str) -> None:
+    x = sd.matrix("A", n, n)
+    vector, s = sd.vector("b", n), sd.scalar("s")
+    zeros = sd.concatenate([np.zeros(40), sd.inv(x)[0], np.zeros(5), s[None]])
+    results = [sd.inv(x), sd.solve(x, vector), sd.det(x) * s, zeros]
+    kernel = sd.compile(results, [x, vector, s], backend=backend)
+    rng = np.random.default_rng(n)
+    for count in (1, 5, 8, 1003):
+        A = (rng.normal(size=(count, n, n)) + 2 * n * np.eye(n)).astype(np.float32)
+        b, t = rng.normal(size=(count, n)).astype(np.float32), rng.normal(size=count).astype(np.float32)
+        want = [np.float32(w) for w in kernel(A.astype(float), b.astype(float), t.astype(float))]
+        columns = [np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 0, -1)), -1, 0) for a in (A, b, t)]
+        for _ in range(2):  # by the interpreter and then by native code
+            for arrays in ((A, b, t), columns):
+                for got, expected in zip(kernel(*arrays), want, strict=True):
+                    assert got.dtype == np.float32
+                    np.testing.assert_array_equal(got, expected)
+            kernel.wait()
+        if count > 1:
+            apart = np.zeros((count, 3), np.float32)
+            apart[:, 1] = t
+            for got, expected in zip(kernel(A, b, apart[:, 1]), want, strict=True):
+                np.testing.assert_array_equal(got, expected)
+    total = sd.compile(results, [x, vector, s], backend=backend, reduce="sum")
+    for got, other in zip(total(A, b, t), total(A.astype(float), b.astype(float), t.astype(float)), strict=True):
+        np.testing.assert_array_equal(got, np.float32(other))
+
+
+def test_native_code_reads_float32_matrices_where_they_lie() -> None:
+    kernel = sd.compile("inv(A)", A=(3, 3), backend="native")
+    runner = kernel._runner
+    assert isinstance(runner, NativeRunner)
+    assert runner.call(single=True).single
+    assert "#define NARROW 1" in runner.source(Variant(single=True))
+    assert not runner.call(reduce=True, single=True).single
 
 
 def test_float32_is_as_accurate_as_its_numbers() -> None:

@@ -320,7 +320,9 @@ def test_upper_parts_of_registers_are_clear_before_functions_of_numbers(
         elif re.search(r"%[yz]mm\d+(\{.*)?$", line):  # the last operand is what is written
             wide = True
         elif match := re.match(r"\s+(?:call|jmp)\s+(?!\.L|do_|each_|whole)(\*?%?[\w.]+)", line):
-            # all but those of whole vectors
+            # all but those of whole vectors, which kernels call by their addresses
+            if match[1].startswith("*") and name in ("kernel", "whole"):
+                continue
             assert not wide, f"{name} calls {match[1]} while upper parts are in use"
             seen += 1
-    assert seen > len(ops) - 6
+    assert seen > len(ops) - (10 if single and prefix else 6)  # float32 has four of them by halves of its vectors

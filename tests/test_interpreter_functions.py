@@ -127,6 +127,28 @@ def test_our_own_functions_of_every_width(op: str, edges: Any, ranges: Any) -> N
             np.testing.assert_array_equal(out, first)
 
 
+@pytest.mark.parametrize("op", ["lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv"])
+def test_our_own_functions_of_float32_are_those_of_float64_rounded(op: str) -> None:
+    t = Tape(("x", ()))
+    t.out((), [t.op(op, t.load(0))])
+    program = t.program()
+    rng = np.random.default_rng(0)
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, -3.0, 1e-45, -1e-45, 1e38, -1e38, 0.5, 34.5, 35.5]
+    x = np.concatenate([edges, *(rng.uniform(low, high, 501) for low, high in ((-1, 2), (-9, 9), (0, 40), (0, 1e-30)))])
+    x = x.astype(np.float32)
+    for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
+        if native_target().lanes < lanes:
+            continue
+        target = Target(lanes, prefix)
+        double, single = np.zeros(len(x)), np.zeros(len(x), np.float32)
+        assert interpreted(program, target).run([x.astype(float)], [double], len(x)) is None
+        with np.errstate(over="ignore"):
+            want = double.astype(np.float32)
+        for make in (interpreted, generated):
+            assert make(program, target, single=True).run([x], [single], len(x)) is None
+            np.testing.assert_array_equal(single, want)
+
+
 def _quantile(p: Any, near: float) -> Any:
     """The normal quantile by Newton's iteration from a value that has most digits."""
     x = mp.mpf(near)

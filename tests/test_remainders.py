@@ -51,6 +51,45 @@ def test_row_to_second_order(each: Remainder) -> None:
             np.testing.assert_allclose(column, want, rtol=1e-12, atol=1e-15, err_msg=f"{backend} {each.name} {n}")
 
 
+QUOTIENTS = [each for each in REMAINDERS if each.divides(0)]
+#: Up to where the functions are real, where that is not everywhere.
+ENDS = {"log1p": 1.0, "arcsin": 1.0, "arctanh": 1.0, "tan": 1.5, "sinh": 300.0}
+
+
+@pytest.mark.parametrize("each", QUOTIENTS, ids=lambda each: each.name)
+def test_quotients_of_two_numbers_have_all_digits_from_tiny_to_large(each: Remainder) -> None:
+    s = sd.scalar("s")
+    kernel = sd.compile(Array(elementwise(each.name, (constant(0.0), s.node))), [s], backend="interpreter")
+    rng = np.random.default_rng(0)
+    end = ENDS.get(each.function, 700.0)
+    sizes = np.concatenate([10 ** rng.uniform(-320, -1, 100), end * rng.uniform(0, 1, 100), [5e-324, 2.0**-54]])
+    for dtype, least, digits in ((np.float64, 1e-300, 1e-15), (np.float32, 1e-36, 5e-7)):
+        at = (sizes * rng.choice([-1, 1], len(sizes))).astype(dtype)
+        at = at[np.abs(at) < end]
+        with mpmath.workdps(400):
+            limit = mpmath.mpf(float(each.coefficients()[0]))
+            want = [limit if abs(x) < 1e-30 else SCALARS[each.name](0, mpmath.mpf(float(x))) for x in at]
+        for got, exact in zip(kernel(at).tolist(), want, strict=True):
+            if least < abs(exact) < 1 / least:
+                assert abs(got - exact) < digits * abs(exact)
+
+
+def test_quotients_with_exponentials_go_down_to_the_least_numbers() -> None:
+    kernel = sd.compile("x / (exp(x) - 1)", x=(), backend="interpreter")
+    at = np.array([690.0, 709.0, 710.0, 720.0, 740.0, -800.0, -1e5, np.inf, np.nan])
+    want = [*(float(mpmath.mpf(x) / mpmath.expm1(x)) for x in at[:7]), np.nan, np.nan]
+    np.testing.assert_allclose(kernel(at), want, rtol=1e-14, atol=5e-323)
+    assert kernel(0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["x / (exp(x) - 1)", "0.1 * (x + 40) / (1 - exp(-(x + 40) / 10))", "sin(x) / x"]
+)
+def test_values_of_quotients_take_few_operations(text: str) -> None:
+    kernel = sd.compile(text, x=(), backend="interpreter")
+    assert kernel.stats["operations"] < 20
+
+
 @pytest.mark.parametrize("each", REMAINDERS, ids=lambda each: each.name)
 def test_parity_is_that_of_the_series(each: Remainder) -> None:
     assert each.even == all(c == 0 for c in each.coefficients()[1:60:2])

@@ -103,12 +103,22 @@ def unaligned(array: Array) -> Array:
     return view
 
 
+def within_longer_rows(array: Array) -> Array:
+    """Put other numbers behind the places along the last axis of a batch of two axes."""
+    if array.ndim < 2:
+        return array
+    longer = np.full((array.shape[0], array.shape[1] + 3, *array.shape[2:]), 7.0, array.dtype)
+    longer[:, :-3] = array
+    return longer[:, :-3]
+
+
 LAYOUTS: dict[str, Callable[[Array], Array]] = {
     "C": np.copy,
     "Fortran": lambda a: np.array(a, order="F"),
     "first axes swapped": lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).swapaxes(0, 1) if a.ndim > 1 else a,
     "spaced": lambda a: spaced(a, 1),
     "spaced twice": lambda a: spaced(a, 2),
+    "within longer rows": within_longer_rows,
     "spaced everywhere": lambda a: spaced(a, a.ndim),
     "reversed": lambda a: a[(slice(None, None, -1),) * a.ndim].copy()[(slice(None, None, -1),) * a.ndim],
     "unaligned": unaligned,
@@ -141,7 +151,8 @@ def test_each_place_of_the_first_axis_has_the_sum_that_it_has_alone(
 @pytest.mark.parametrize("kept", [False, True], ids=["one", "each"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sums_of_arrays_in_any_layout(layout: str, kept: bool, dtype: Any, backend: str) -> None:
-    for batch in ((5, 3), (5, 41), (2, 1030), (3, 4, 21)):
+    # runs of 64 and more are read where they lie, wherever the blocks and the vectors of a sum begin in them
+    for batch in ((5, 3), (5, 41), (2, 1030), (3, 4, 21), (16, 64), (23, 67), (2, 3, 200)):
         arrays = numbers(batch, dtype)
         want = wanted(arrays, batch, kept, dtype)
         for columns in (False, True):
@@ -232,6 +243,16 @@ def test_the_first_failing_sample_of_a_sum(n: int, backend: str) -> None:
             failed = unit.run(arrays, outs, (3, n), kept=kept)
             assert failed is not None
             assert failed[0] == n + at
+
+
+@BACKENDS
+@pytest.mark.parametrize("place", [(0, 0), (0, 66), (3, 5), (15, 16), (22, 66)])
+def test_the_first_failing_sample_of_rows_that_are_read_where_they_lie(place: tuple[int, int], backend: str) -> None:
+    arrays = [within_longer_rows(array) for array in numbers((23, 67), np.float64)]
+    arrays[0][place] = arrays[0][22, 66] = -100.0
+    unit = runner(backend).call(True)
+    outs = [np.empty((1, 1, 2)), np.empty((1, 1))]
+    assert unit.run(arrays, outs, (23, 67)) == (place[0] * 67 + place[1], 0)
 
 
 def test_an_axis_is_kept_by_sums_only() -> None:

@@ -215,6 +215,17 @@ def test_even_and_odd_functions_of_differences_taken_both_ways() -> None:
     assert not np.signbit(kernel(*at)[1][[1, 3]]).any()
 
 
+def test_even_and_odd_functions_of_opposites() -> None:
+    both = [np.sin(x), np.sin(-x), np.cos(x), np.cos(-x), np.exp(-np.abs(x)), np.exp(-np.abs(-x))]
+    found = counts(*both)
+    assert (found["sin"], found["cos"], found["abs"], found["exp"]) == (1, 1, 1, 1)
+    kernel = sd.compile(both, [x], backend="interpreter")
+    at = np.array([0.3, -2.0, 0.0, -0.0, 7.0, np.nan])
+    for got, expected in zip(kernel(at), [np.sin(at), np.sin(-at), np.cos(at), np.cos(-at)], strict=False):
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
+        np.testing.assert_array_equal(np.signbit(got[:5]), np.signbit(expected[:5]))
+
+
 def test_a_vector_of_one_is_as_good_as_a_number() -> None:
     def operations(by: sd.Array, at: sd.Array) -> int:
         value = at + 1.5

@@ -180,7 +180,7 @@ cdef class CallPath:
                 self.single_columns = unit
             else:
                 self.single_rows = unit
-        if not unit.unit.single:
+        if not unit.unit.single and unit.wide != 2:
             if unit.unit.columns:
                 self.columns = unit
             else:

@@ -9,7 +9,7 @@ cdef class NativeCall:
     cdef long *sizes
     cdef char *constant
     cdef readonly object library
-    cdef readonly bint wide
+    cdef readonly int wide
 
 
 #: Run a whole batch: the first failing sample, -1 for none, SD_NO_MEMORY, SD_RAISED where a signal has.

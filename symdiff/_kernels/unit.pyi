@@ -33,7 +33,7 @@ class NativeCall:
         cost: int = 100,
         samples: int = 0,
         turns: bool = False,
-        wide: bool = False,
+        wide: int = 0,
     ) -> None: ...
     @property
     def columns(self) -> bool: ...

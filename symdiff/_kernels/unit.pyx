@@ -146,7 +146,7 @@ cdef class NativeCall:
     columns : bool, optional
         Whether it reads and writes columns (neighbouring samples), not rows.
     single : bool, optional
-        Whether it reads, computes and writes float32.
+        Whether it reads and writes float32.
     packed : bool, optional
         Whether it takes arrays of known distances only, as the bodies of loops have them.
     turns : bool, optional
@@ -157,13 +157,13 @@ cdef class NativeCall:
         About the operations of one sample.
     samples : int, optional
         Samples that the function takes at once, a power of two; the lanes if it is not given.
-    wide : bool, optional
-        Whether it serves calls in float32, too, since there is to be no unit that computes in it.
+    wide : int, optional
+        Of a unit of float64: 1 if it serves calls in float32, too, since no other unit will, 2 if it serves these alone.
     """
 
     def __cinit__(self, size_t address, functions, long lanes, long workspace, inputs, outputs, bint reduce, library,
                   *, bint columns=False, bint single=False, bint packed=False, constant=(), long cost=100,
-                  long samples=0, bint turns=False, bint wide=False):
+                  long samples=0, bint turns=False, int wide=0):
         cdef bint some = False
         self.library, self.wide = library, wide
         self.functions = <void **>calloc(len(functions) + 1, sizeof(void *))

@@ -128,9 +128,12 @@ class ProgramBuilder:
         return self.function(CODES[op], args[0]) if len(args) == 1 else self.value(CODES[op], args)
 
     def function(self, code: int, x: int) -> int:
-        """Return a function's value; an even or odd one of b - a is that of a - b, where this is computed already."""
+        """Return a function's value: of -a by that of a, and of b - a by that of a - b where this is there already."""
         x = self.real(x)
         tape = self.tape
+        if tape.code(x) == _NEGATIVE and (code in _EVEN or code in _ODD):
+            of_opposite = self.function(code, tape.operand(x))
+            return of_opposite if code in _EVEN else self.negative(of_opposite)
         if tape.code(x) == _SUBTRACT and (code in _EVEN or code in _ODD):
             turned = tape.known(_SUBTRACT, (tape.operand(x, 1), tape.operand(x)))
             other = -1 if turned < 0 else tape.known(code, (turned,))

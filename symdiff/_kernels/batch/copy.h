@@ -30,7 +30,9 @@ static sd_walk sd_walk_from(const sd_call *c, const sd_port *p, long first) {
 
 /* Where a sample stands that begins a tile. */
 static long sd_place(const sd_call *c, const sd_port *p, long sample) {
-  return p->scattered == SD_RUNS ? sd_walk_from(c, p, sample).here : sample * p->stride;
+  if (p->scattered != SD_RUNS) return sample * p->stride;
+  if (c->axes == 2) return sample / c->lengths[1] * p->strides[0] + sample % c->lengths[1] * p->strides[1];
+  return sd_walk_from(c, p, sample).here;
 }
 
 /* Go on along the last axis, up to its end; tell how many of `most` samples that is, and where the first stands. */
@@ -116,9 +118,30 @@ static inline void sd_copy_rows(char *to, const char *from, long step, long n, l
 #undef SD_ROWS_OF
 }
 
+/* Numbers that follow each other in a list, from which on they are copied at once. */
+enum { SD_LISTED_RUN = 16 };
+
 /* Whether sd_pick serves a port. */
 static inline int sd_picks(const sd_call *c, const sd_port *p) {
   return p->scattered == SD_LISTED && p->along == c->axes - 1 && p->single == c->unit->single && !p->offsets;
+}
+
+/* Copy numbers at listed positions, `pace` bytes from one to the next, of samples `step` bytes apart: short runs one at a
+   time, since their lengths are not foreseen. */
+static void sd_pick_numbers(char *to, const char *from, long step, long pace, const long *listed, long count, long item) {
+  for (long k = 0; k < count;) {
+    long run = listed[2 * k + 1], n = run < 0 ? -run : run;
+    const char *at = from + k * step + pace * listed[2 * k];
+    if (n >= SD_LISTED_RUN) {
+      if (n > count - k) n = count - k;
+      sd_copy_run(to + k * item, at, run < 0 ? step : step + pace, n, item);
+      k += n;
+    } else if (item == 8) {
+      memcpy(to + 8 * k++, at, 8);
+    } else {
+      memcpy(to + 4 * k++, at, 4);
+    }
+  }
 }
 
 /* Copy samples whose places along the last axis are listed to a buffer in the unit's layout, whose columns are `tile`
@@ -130,6 +153,10 @@ static void sd_pick(const sd_call *c, const sd_port *p, long first, long count, 
   long row = c->unit->columns ? item : size * item, element = c->unit->columns ? tile * item : item;
   for (long i = 0; i < count;) {
     long k = w.at[last], here, end = k + sd_walk_on(c, p, &w, count - i, &here);
+    if (size == 1) {
+      sd_pick_numbers(to + i * item, p->data + here, step, p->pace, p->listed + 2 * k, end - k, item);
+      i += end - k, k = end;
+    }
     while (k < end) {
       long run = p->listed[2 * k + 1], n = run < 0 ? -run : run, way = run < 0 ? step : step + p->pace;
       const char *from = p->data + here + p->pace * p->listed[2 * k];

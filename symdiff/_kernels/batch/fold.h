@@ -12,11 +12,11 @@
 static long sd_sum_bytes(const sd_unit *u, long total) { return 2 * total * u->lanes * (u->single ? 4 : 8); }
 
 /* A sum is two vectors for each of its `total` elements, which are added to in turns. Add `count` lanes of another
-   sum's first vectors, from lane `skip` on, to the first lanes of its first or second ones. */
-static void sd_add(const sd_unit *u, long total, char *to, long turn, const char *from, long skip, long count) {
+   sum's first vectors, from lane `skip` on, to those of its first or second ones from `lane` on. */
+static void sd_add(const sd_unit *u, long total, char *to, long turn, long lane, const char *from, long skip, long count) {
   for (long k = 0; k < total; k++)
     for (long l = 0; l < count; l++) {
-      long at = (2 * k + turn) * u->lanes + l, other = 2 * k * u->lanes + skip + l;
+      long at = (2 * k + turn) * u->lanes + lane + l, other = 2 * k * u->lanes + skip + l;
       if (u->single)
         ((float *)to)[at] += ((const float *)from)[other];
       else

@@ -48,7 +48,7 @@ static long sd_block(const sd_call *c, const sd_room *r, long begin, long end, c
       if ((failed = sd_tile(c, r, i, count, sum, which)) >= 0) return failed;
     } else { /* the padding's lanes are left out */
       if ((failed = sd_tile(c, r, i, count, rest, which)) >= 0) return failed;
-      sd_add(u, r->total, sum, (i - begin) / lanes % 2, rest, 0, count);
+      sd_add(u, r->total, sum, (i - begin) / lanes % 2, 0, rest, 0, count);
     }
     i += count;
   }
@@ -73,7 +73,65 @@ static long sd_direct_block(const sd_call *c, const sd_room *r, long group, long
   for (int p = 0; p < u->inputs; p++) r->in[p] += (whole + left - lanes) * c->ports[p].stride;
   if ((failed = SD_RUN_KERNEL(lanes, rest)) >= 0) return end - lanes + failed;
 #undef SD_RUN_KERNEL
-  sd_add(u, r->total, sum, whole / lanes % 2, rest, lanes - left, left);
+  sd_add(u, r->total, sum, whole / lanes % 2, 0, rest, lanes - left, left);
+  return -1;
+}
+
+/* Let the sums that are added to first, and those that are added to second, change places. */
+static inline void sd_exchange_turns(const sd_unit *u, long total, char *sum) {
+  long bytes = sd_sum_bytes(u, 1) / 2;
+  for (long k = 0; k < total; k++, sum += 2 * bytes)
+    for (long l = 0; l < bytes; l += 8) {
+      double first, second;
+      memcpy(&first, sum + l, 8);
+      memcpy(&second, sum + bytes + l, 8);
+      memcpy(sum + l, &second, 8);
+      memcpy(sum + bytes + l, &first, 8);
+    }
+}
+
+/* Add `count` samples of a run, from the one at place `at` in it on, to a sum in which `before` samples precede them: whole
+   vectors of both. `starts` has where the run begins in each array. */
+static inline long sd_whole_part(const sd_call *c, const sd_room *r, char *const *starts, long at, long count, long before,
+                                 char *sum, long *which) {
+  const sd_unit *u = c->unit;
+  int odd = before / u->lanes & 1;
+  long failed;
+  for (int p = 0; p < u->inputs; p++) r->in[p] = starts[p] + at * c->ports[p].stride;
+  r->out[0] = sum;
+  if (odd) sd_exchange_turns(u, r->total, sum);
+  failed = u->kernel(0, count, r->in, r->stride, r->out, r->stride + u->inputs, r->work, u->functions, which);
+  if (odd) sd_exchange_turns(u, r->total, sum);
+  return failed;
+}
+
+/* The same as sd_block for samples that are read where they are, a run along the last axis at a time. Samples that are not
+   a whole vector of the sum are computed with others of the run, which are left out. */
+static long sd_block_of_runs(const sd_call *c, const sd_room *r, long begin, long end, char *sum, char *rest, long *which) {
+  const sd_unit *u = c->unit;
+  long lanes = u->lanes, at = begin % c->run, failed = -1, some, left, from;
+  int fresh = 1;
+  for (int p = 0; p < u->inputs; p++)
+    r->stride[p] = c->ports[p].size > 1 && u->columns ? c->ports[p].step : c->ports[p].stride;
+  for (long i = begin; i < end; i += left, at += left) {
+    if (at == c->run) at = 0, fresh = 1;
+    for (int p = 0; fresh && p < u->inputs; p++)
+      r->buffer[p] = c->ports[p].data + sd_place(c, c->ports + p, i - at);
+    fresh = 0;
+    left = c->run - at < end - i ? c->run - at : end - i;
+    some = (begin - i) & (lanes - 1); /* up to the sum's next vector */
+    if (!some && left >= lanes) {
+      failed = sd_whole_part(c, r, r->buffer, at, left &= -lanes, i - begin, sum, which);
+      if (failed >= 0) return i + failed;
+      continue;
+    }
+    if (some && left > some) left = some;
+    from = at < c->run - lanes ? at : c->run - lanes;
+    memset(rest, 0, (size_t)sd_sum_bytes(u, r->total));
+    failed = sd_whole_part(c, r, r->buffer, from, lanes, 0, rest, which);
+    if (failed >= 0) return i - at + from + failed;
+    sd_add(u, r->total, sum, (i - begin) / lanes & 1, (i - begin) & (lanes - 1), rest, at - from, left);
+  }
   return -1;
 }
 
@@ -90,7 +148,9 @@ static long sd_blocks(const sd_call *c, const sd_room *r, long from, long to, do
       long first = group * g.each, begin = block * SD_BLOCK, left = g.each - begin;
       long end = left < SD_BLOCK ? g.each : begin + SD_BLOCK;
       char *sum = r->sums + k * bytes, *rest = r->rests + k * bytes;
-      if (!r->direct || (end < u->lanes && end > begin))
+      if (c->run)
+        failed = sd_block_of_runs(c, r, first + begin, first + end, sum, rest, which);
+      else if (!r->direct || (end < u->lanes && end > begin))
         failed = sd_block(c, r, first + begin, first + end, sum, rest, which);
       else if ((failed = sd_direct_block(c, r, group, begin, end, sum, rest, which)) >= 0)
         failed += first;
@@ -137,8 +197,28 @@ static void sd_find_run(const sd_call *c, sd_port *p) {
   p->stride = stride;
 }
 
+/* Samples of a run along the last axis if arrays with a stride of their own along each axis are read where they lie, such
+   a run at a time; else 0. */
+static long sd_run_of_sums(const sd_call *c) {
+  const sd_unit *u = c->unit;
+  long run = c->axes > 1 ? c->lengths[c->axes - 1] : 0;
+  int scattered = 0, inputs = u->inputs;
+  for (int p = 0; p < inputs; p++) scattered |= c->ports[p].scattered == 1;
+  if (!scattered || run < SD_LONG_RUN) return 0;
+  for (int p = 0; p < inputs; p++) {
+    sd_port port = c->ports[p];
+    if (port.scattered == 1) port.scattered = SD_RUNS, port.stride = port.strides[c->axes - 1];
+    if (!sd_lies(u, &port, p)) return 0;
+  }
+  for (int p = 0; p < inputs; p++)
+    if (c->ports[p].scattered == 1) c->ports[p].scattered = SD_RUNS, c->ports[p].stride = c->ports[p].strides[c->axes - 1];
+  return run;
+}
+
 /* Sum all samples into the outputs, or those of each place along the first axis. */
-static long sd_sum(const sd_call *c, long *which) {
+static long sd_sum(const sd_call *of, long *which) {
+  sd_call call = *of;
+  const sd_call *c = &call;
   const sd_unit *u = c->unit;
   sd_groups g = sd_grouping(c);
   long total = u->total, levels = 2, items = g.groups * g.blocks, round;
@@ -146,6 +226,7 @@ static long sd_sum(const sd_call *c, long *which) {
   double *memory, *sums;
   for (int p = 0; p < u->inputs; p++)
     if (c->kept && c->ports[p].scattered == 1) sd_find_run(c, c->ports + p);
+  call.run = sd_run_of_sums(c);
   for (long b = g.blocks; b > 0; b /= 2) levels++;
   /* as many blocks at once as some megabytes of sums hold */
   round = (1 << 22) / (8 * (total + 1)) + c->threads;

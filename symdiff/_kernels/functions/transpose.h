@@ -6,17 +6,32 @@
    vectors; STOREn writes them. LOADROWn and STOREROWn move whole rows of n, which may stand without
    gaps. Needs T, W, V, M as vector.h does; U, V at any address; D, a number, Q and H, vectors of
    16 and 32 bytes, at any address; and of float32 (SINGLE) F, two numbers as one of float64, and G, a
-   vector of these of half the length of V. */
+   vector of these of half the length of V. Where arrays are float32 and vectors float64 (NARROW), all but T, V and M
+   are what arrays hold, and N is a vector of whole numbers as wide as U. */
+
+#if NARROW
+#define LAID U
+#define MASK N
+#define WIDENED(x) __builtin_convertvector(x, V)
+#define NARROWED(x) __builtin_convertvector(x, LAID)
+#else
+#define LAID V
+#define MASK M
+#define WIDENED(x) x
+#define NARROWED(x) x
+#endif
 
 #if defined __clang__ || __GNUC__ >= 12
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (M){__VA_ARGS__})
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (MASK){__VA_ARGS__})
 #endif
 #define D_AT(p, s, r) (*(D *)((p) + (r) * (s)))
 #define Q_AT(p, s, r) (*(Q *)((p) + (r) * (s)))
 #define H_AT(p, s, r) (*(H *)((p) + (r) * (s)))
 #define V_AT(p, s, r) (*(U *)((p) + (r) * (s)))
+#define V_GET(p) WIDENED(V_AT(p, 0, 0))
+#define V_PUT(p, x) V_AT(p, 0, 0) = NARROWED(x);
 
 /* f(0, ...), f(1, ...), ... for each of the W lanes */
 #if W == 16
@@ -36,7 +51,11 @@
 #define GATHER(p, s, c0) { c0 = (V){EACH(GATHERED, p, s)}; }
 #define SCATTER(p, s, c0) { V v_ = c0; (void)(EACH(SCATTERED, p, s, v_)); }
 
-#if !SINGLE
+#if NARROW && W == 2
+#define LOAD2(p, s, c0, c1) { GATHER(p, s, c0) GATHER((p) + sizeof(D), s, c1) }
+#define STORE2(p, s, c0, c1) { SCATTER(p, s, c0) SCATTER((p) + sizeof(D), s, c1) }
+
+#elif !SINGLE && !NARROW
 #if defined __clang__ || __GNUC__ >= 12
 #define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
 #define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -130,8 +149,8 @@
 #define FRONT_4(k) (k) / 2, W + (k) / 2, (k) / 2 + 1, W + (k) / 2 + 1
 #define BACK_4(k) W / 2 + (k) / 2, W + W / 2 + (k) / 2, W / 2 + (k) / 2 + 1, W + W / 2 + (k) / 2 + 1
 #define TURN(a, b, c, d, c0, c1, c2, c3) { \
-  V e_ = SHUFFLE(a, b, FOURS(LOW_4)), f_ = SHUFFLE(c, d, FOURS(LOW_4)); \
-  V g_ = SHUFFLE(a, b, FOURS(HIGH_4)), h_ = SHUFFLE(c, d, FOURS(HIGH_4)); \
+  LAID e_ = SHUFFLE(a, b, FOURS(LOW_4)), f_ = SHUFFLE(c, d, FOURS(LOW_4)); \
+  LAID g_ = SHUFFLE(a, b, FOURS(HIGH_4)), h_ = SHUFFLE(c, d, FOURS(HIGH_4)); \
   c0 = SHUFFLE(e_, f_, FOURS(LEFT_4)); c1 = SHUFFLE(e_, f_, FOURS(RIGHT_4)); \
   c2 = SHUFFLE(g_, h_, FOURS(LEFT_4)); c3 = SHUFFLE(g_, h_, FOURS(RIGHT_4)); }
 #if defined __clang__ || __GNUC__ >= 12
@@ -141,7 +160,7 @@
 #else
 #define FOUR_OF(a, k) (a)[k], (a)[k + 1], (a)[k + 2], (a)[k + 3]
 #define JOIN_2(a, b) ((H){FOUR_OF(a, 0), FOUR_OF(b, 0)})
-#define JOIN_4(a, b) ((V){FOUR_OF(a, 0), FOUR_OF(a, 4), FOUR_OF(b, 0), FOUR_OF(b, 4)})
+#define JOIN_4(a, b) ((LAID){FOUR_OF(a, 0), FOUR_OF(a, 4), FOUR_OF(b, 0), FOUR_OF(b, 4)})
 #define PART_4(v, k) ((Q){FOUR_OF(v, 4 * (k))})
 #endif
 #if W == 16
@@ -158,9 +177,12 @@
 #define PARTS_4(p, s, r, v) Q_AT(p, s, r) = v;
 #endif
 #define LOAD4(p, s, c0, c1, c2, c3) { \
-  V a_ = (V)ROWS_4(p, s, 0), b_ = (V)ROWS_4(p, s, 1), c_ = (V)ROWS_4(p, s, 2), d_ = (V)ROWS_4(p, s, 3); \
-  TURN(a_, b_, c_, d_, c0, c1, c2, c3) }
-#define STORE4(p, s, c0, c1, c2, c3) { V a_, b_, c_, d_; TURN(c0, c1, c2, c3, a_, b_, c_, d_) \
+  LAID a_ = (LAID)ROWS_4(p, s, 0), b_ = (LAID)ROWS_4(p, s, 1), c_ = (LAID)ROWS_4(p, s, 2), d_ = (LAID)ROWS_4(p, s, 3); \
+  LAID i_, j_, k_, l_; TURN(a_, b_, c_, d_, i_, j_, k_, l_) \
+  c0 = WIDENED(i_); c1 = WIDENED(j_); c2 = WIDENED(k_); c3 = WIDENED(l_); }
+#define STORE4(p, s, c0, c1, c2, c3) { \
+  LAID a_, b_, c_, d_, i_ = NARROWED(c0), j_ = NARROWED(c1), k_ = NARROWED(c2), l_ = NARROWED(c3); \
+  TURN(i_, j_, k_, l_, a_, b_, c_, d_) \
   PARTS_4(p, s, 0, a_) PARTS_4(p, s, 1, b_) PARTS_4(p, s, 2, c_) PARTS_4(p, s, 3, d_) }
 /* Two numbers are one of float64: half of the rows come to one vector, half to the other. */
 #if W == 16
@@ -173,9 +195,10 @@
 #define PAIR_OF(r, p, s) (*(F *)((p) + (r) * (s)))
 #define PAIR_TO(r, p, s, v) (*(F *)((p) + (r) * (s)) = (v)[(r) % (W / 2)])
 #define LOAD2(p, s, c0, c1) { G a_ = {HALF(PAIR_OF, 0, p, s)}, b_ = {HALF(PAIR_OF, W / 2, p, s)}; \
-  c0 = SHUFFLE((V)a_, (V)b_, FOURS(EVENS_4)); c1 = SHUFFLE((V)a_, (V)b_, FOURS(ODDS_4)); }
-#define STORE2(p, s, c0, c1) { \
-  G a_ = (G)SHUFFLE(c0, c1, FOURS(FRONT_4)), b_ = (G)SHUFFLE(c0, c1, FOURS(BACK_4)); \
+  LAID i_ = SHUFFLE((LAID)a_, (LAID)b_, FOURS(EVENS_4)), j_ = SHUFFLE((LAID)a_, (LAID)b_, FOURS(ODDS_4)); \
+  c0 = WIDENED(i_); c1 = WIDENED(j_); }
+#define STORE2(p, s, c0, c1) { LAID i_ = NARROWED(c0), j_ = NARROWED(c1); \
+  G a_ = (G)SHUFFLE(i_, j_, FOURS(FRONT_4)), b_ = (G)SHUFFLE(i_, j_, FOURS(BACK_4)); \
   (void)(HALF(PAIR_TO, 0, p, s, a_)); (void)(HALF(PAIR_TO, W / 2, p, s, b_)); }
 #endif
 
@@ -187,25 +210,27 @@
 #define INTO(l, n, q) (((q) * W + (l)) % (n) * W + ((q) * W + (l)) / (n))
 #define INTO_TWO(l, n, q) (((q) * W + (l)) % (n) < 2 ? ((q) * W + (l)) % (n) * W + ((q) * W + (l)) / (n) : 0)
 #define INTO_LAST(l, n, q) (((q) * W + (l)) % (n) < 2 ? (l) : W + ((q) * W + (l)) / (n))
-#define LOADROW2(p, s, c0, c1) if ((s) == 2 * sizeof(T)) { \
-  V a_ = V_AT(p, sizeof(V), 0), b_ = V_AT(p, sizeof(V), 1); \
-  c0 = SHUFFLE(a_, b_, EACH(OUT_OF, 2, 0)); c1 = SHUFFLE(a_, b_, EACH(OUT_OF, 2, 1)); \
+#define LOADROW2(p, s, c0, c1) if ((s) == 2 * sizeof(D)) { \
+  LAID a_ = V_AT(p, sizeof(LAID), 0), b_ = V_AT(p, sizeof(LAID), 1); \
+  c0 = WIDENED(SHUFFLE(a_, b_, EACH(OUT_OF, 2, 0))); c1 = WIDENED(SHUFFLE(a_, b_, EACH(OUT_OF, 2, 1))); \
   } else LOAD2(p, s, c0, c1)
-#define STOREROW2(p, s, c0, c1) if ((s) == 2 * sizeof(T)) { \
-  V a_ = SHUFFLE(c0, c1, EACH(INTO, 2, 0)), b_ = SHUFFLE(c0, c1, EACH(INTO, 2, 1)); \
-  V_AT(p, sizeof(V), 0) = a_; V_AT(p, sizeof(V), 1) = b_; \
+#define STOREROW2(p, s, c0, c1) if ((s) == 2 * sizeof(D)) { \
+  LAID i_ = NARROWED(c0), j_ = NARROWED(c1); \
+  LAID a_ = SHUFFLE(i_, j_, EACH(INTO, 2, 0)), b_ = SHUFFLE(i_, j_, EACH(INTO, 2, 1)); \
+  V_AT(p, sizeof(LAID), 0) = a_; V_AT(p, sizeof(LAID), 1) = b_; \
   } else STORE2(p, s, c0, c1)
-#define LOADROW3(p, s, c0, c1, c2) if ((s) == 3 * sizeof(T)) { \
-  V a_ = V_AT(p, sizeof(V), 0), b_ = V_AT(p, sizeof(V), 1), c_ = V_AT(p, sizeof(V), 2); \
-  V d_ = SHUFFLE(a_, b_, EACH(OUT_OF_TWO, 3, 0)), e_ = SHUFFLE(a_, b_, EACH(OUT_OF_TWO, 3, 1)); \
-  V f_ = SHUFFLE(a_, b_, EACH(OUT_OF_TWO, 3, 2)); \
-  c0 = SHUFFLE(d_, c_, EACH(OUT_OF_LAST, 3, 0)); c1 = SHUFFLE(e_, c_, EACH(OUT_OF_LAST, 3, 1)); \
-  c2 = SHUFFLE(f_, c_, EACH(OUT_OF_LAST, 3, 2)); \
-  } else { LOAD2(p, s, c0, c1) GATHER((p) + 2 * sizeof(T), s, c2) }
-#define STOREROW3(p, s, c0, c1, c2) if ((s) == 3 * sizeof(T)) { \
-  V a_ = SHUFFLE(c0, c1, EACH(INTO_TWO, 3, 0)), b_ = SHUFFLE(c0, c1, EACH(INTO_TWO, 3, 1)); \
-  V c_ = SHUFFLE(c0, c1, EACH(INTO_TWO, 3, 2)), d_ = c2; \
-  V_AT(p, sizeof(V), 0) = SHUFFLE(a_, d_, EACH(INTO_LAST, 3, 0)); \
-  V_AT(p, sizeof(V), 1) = SHUFFLE(b_, d_, EACH(INTO_LAST, 3, 1)); \
-  V_AT(p, sizeof(V), 2) = SHUFFLE(c_, d_, EACH(INTO_LAST, 3, 2)); \
-  } else { STORE2(p, s, c0, c1) SCATTER((p) + 2 * sizeof(T), s, c2) }
+#define LOADROW3(p, s, c0, c1, c2) if ((s) == 3 * sizeof(D)) { \
+  LAID a_ = V_AT(p, sizeof(LAID), 0), b_ = V_AT(p, sizeof(LAID), 1), c_ = V_AT(p, sizeof(LAID), 2); \
+  LAID d_ = SHUFFLE(a_, b_, EACH(OUT_OF_TWO, 3, 0)), e_ = SHUFFLE(a_, b_, EACH(OUT_OF_TWO, 3, 1)); \
+  LAID f_ = SHUFFLE(a_, b_, EACH(OUT_OF_TWO, 3, 2)); \
+  c0 = WIDENED(SHUFFLE(d_, c_, EACH(OUT_OF_LAST, 3, 0))); c1 = WIDENED(SHUFFLE(e_, c_, EACH(OUT_OF_LAST, 3, 1))); \
+  c2 = WIDENED(SHUFFLE(f_, c_, EACH(OUT_OF_LAST, 3, 2))); \
+  } else { LOAD2(p, s, c0, c1) GATHER((p) + 2 * sizeof(D), s, c2) }
+#define STOREROW3(p, s, c0, c1, c2) if ((s) == 3 * sizeof(D)) { \
+  LAID i_ = NARROWED(c0), j_ = NARROWED(c1), d_ = NARROWED(c2); \
+  LAID a_ = SHUFFLE(i_, j_, EACH(INTO_TWO, 3, 0)), b_ = SHUFFLE(i_, j_, EACH(INTO_TWO, 3, 1)); \
+  LAID c_ = SHUFFLE(i_, j_, EACH(INTO_TWO, 3, 2)); \
+  V_AT(p, sizeof(LAID), 0) = SHUFFLE(a_, d_, EACH(INTO_LAST, 3, 0)); \
+  V_AT(p, sizeof(LAID), 1) = SHUFFLE(b_, d_, EACH(INTO_LAST, 3, 1)); \
+  V_AT(p, sizeof(LAID), 2) = SHUFFLE(c_, d_, EACH(INTO_LAST, 3, 2)); \
+  } else { STORE2(p, s, c0, c1) SCATTER((p) + 2 * sizeof(D), s, c2) }

@@ -199,7 +199,7 @@ static size_t sd_machine(long lanes, int single) {
   return lanes == 4 && single ? (size_t)sd_interpret_f4 : 0;
 }
 
-/* Our own functions of vectors of float64, by their names. */
+/* Our own functions of vectors, by their names. */
 typedef struct {
   const char *name;
   size_t function;
@@ -213,6 +213,10 @@ static const sd_own_function sd_own_functions[] = {
     SD_OWN(do_ndtri_d8), SD_OWN(do_erfinv_d8), SD_OWN(do_erfcinv_d8),
     SD_OWN(do_lgamma_d4), SD_OWN(do_digamma_d4), SD_OWN(do_gamma_d4), SD_OWN(do_erfcx_d4),
     SD_OWN(do_ndtri_d4), SD_OWN(do_erfinv_d4), SD_OWN(do_erfcinv_d4),
+    SD_OWN(do_lgamma_f16), SD_OWN(do_gamma_f16), SD_OWN(do_erfcx_f16),
+    SD_OWN(do_ndtri_f16), SD_OWN(do_erfinv_f16), SD_OWN(do_erfcinv_f16),
+    SD_OWN(do_lgamma_f8), SD_OWN(do_gamma_f8), SD_OWN(do_erfcx_f8),
+    SD_OWN(do_ndtri_f8), SD_OWN(do_erfinv_f8), SD_OWN(do_erfcinv_f8),
 #endif
     {"", 0}};
 enum { SD_OWN_FUNCTIONS = sizeof sd_own_functions / sizeof *sd_own_functions - 1 };

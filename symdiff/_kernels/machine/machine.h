@@ -18,6 +18,32 @@
 #include "../functions/normals.h"
 #endif
 
+#if SINGLE && W >= 8
+/* Our own functions of float64, for each half of the lanes. */
+#if W == 16
+#define IN_DOUBLE(x) SD_JOIN(x, _d8)
+#else
+#define IN_DOUBLE(x) SD_JOIN(x, _d4)
+#endif
+typedef T NAME(sd_half) __attribute__((vector_size(sizeof(T) * W / 2)));
+#define IN_HALVES(f) \
+  SLOW V NAME(f)(V x) { \
+    union { V whole; NAME(sd_half) half[2]; } lanes = {x}; \
+    for (int k = 0; k < 2; k++) \
+      lanes.half[k] = __builtin_convertvector( \
+          IN_DOUBLE(f)(__builtin_convertvector(lanes.half[k], IN_DOUBLE(sd_v))), NAME(sd_half)); \
+    return lanes.whole; \
+  }
+IN_HALVES(do_lgamma)
+IN_HALVES(do_gamma)
+IN_HALVES(do_erfcx)
+IN_HALVES(do_ndtri)
+IN_HALVES(do_erfinv)
+IN_HALVES(do_erfcinv)
+#undef IN_DOUBLE
+#undef IN_HALVES
+#endif
+
 #define VECTOR(p, g) (((const V *)(p))[g])
 
 #define TILE 1

@@ -63,6 +63,12 @@
 #undef PART_2
 #undef PART_4
 #undef Q_AT
+#undef LAID
+#undef MASK
+#undef WIDENED
+#undef NARROWED
+#undef V_GET
+#undef V_PUT
 #undef RIGHT
 #undef RIGHT_4
 #undef ROWS_4

@@ -155,8 +155,11 @@ cdef class PlanUnits:
         if not 0 <= number < len(self.ports):
             raise ValueError(f"a unit of program {number} of {len(self.ports)}")
         place = SD_UNITS * number + sd_properties(&unit.unit)
+        if unit.wide == 2:
+            self.put(place + SD_OF_SINGLE, unit)
+            return
         self.put(place, unit)
-        if not unit.unit.single and self.table.held[place + SD_OF_SINGLE] is not None and not (
+        if unit.wide and self.table.held[place + SD_OF_SINGLE] is not None and not (
                 <NativeCall>self.table.held[place + SD_OF_SINGLE]).unit.single:
             self.put(place + SD_OF_SINGLE, unit)  # a program that computes in float64 throughout
 

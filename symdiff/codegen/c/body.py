@@ -241,7 +241,7 @@ class Whole(Functions):
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         super().__init__(program, lanes, forms, layout)
         sums = sum(map(len, program.stores)) if layout.reduce else 0
-        self.held = sums if sums <= HELD[lanes // (2 if layout.single else 1)] else 0
+        self.held = sums if sums <= HELD[lanes // (2 if layout.computes_single else 1)] else 0
         self.near = set(layout.moved(program)) == {1} and len(program.ops) <= FEW and not layout.packed
 
     def definitions(self) -> list[str]:

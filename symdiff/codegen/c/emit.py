@@ -153,7 +153,8 @@ def emit_c(
     columns : bool
         Read and write columns, whose neighbours are samples, instead of rows.
     single : bool
-        Read, compute and write float32, of which a vector holds twice as many.
+        Read, compute and write float32, of which a vector holds twice as many. What requires float64 is computed in it,
+        but for sums over the samples and packed programs, which have no such unit.
     constant : sequence of bool
         Inputs that have one value for all samples.
     packed : bool
@@ -165,15 +166,17 @@ def emit_c(
     -------
     CSource
     """
+    narrow = single and program.wide and not reduce and not packed
+    layout = BatchLayout(columns, single, reduce, tuple(constant) if any(constant) else (), packed, narrow)
+    given, single = single, layout.computes_single
     lanes = target.lanes * (2 if single else 1)
-    layout = BatchLayout(columns, single, reduce, tuple(constant) if any(constant) else (), packed)
     wiring = wiring if packed else None
     spell = _spellings(program, target, lanes, single)
     if wiring is not None and fits_shortest(spell):
         lanes = SHORTEST * (2 if single else 1)
         spell = _spellings(program, target, lanes, single)
     symbols = [(op, s) for op, s in spell.items() if s.pointer]
-    head = [preamble(lanes, single), _LEAVE, _ANY * bool(program.checks), _SUMS * reduce]
+    head = [preamble(lanes, single, narrow=narrow), _LEAVE, _ANY * bool(program.checks), _SUMS * reduce]
     head += dict.fromkeys(text for s in spell.values() for text in s.needs)
     for number, (op, s) in enumerate(symbols):
         count = s.form.count("%s") - 1
@@ -191,20 +194,20 @@ def emit_c(
         body.together = together
         text = "".join([*head, *consts.values(), _HEAD, ";\n", _HEAD, "{\n", *body.loop(), "LEAVE return -1;}\n"])
         return CSource(
-            text, known, lanes, body.workspace, reduce, columns, single, layout.constant, packed=packed, turns=True
+            text, known, lanes, body.workspace, reduce, columns, given, layout.constant, packed=packed, turns=True
         )
     write = Whole if length(program) <= 2 * CHUNK else Pieces
     functions = write(program, lanes, forms, layout)
     functions.together = together
     if functions.store_name == "store" or write is Pieces:
-        head.append(moving_functions(lanes, single))
+        head.append(moving_functions(lanes, single, narrow=narrow))
     fills = functions.fills()
     definitions = functions.definitions()
     entry = _entry(functions, bool(fills))
     text = "".join([*head, *consts.values(), fills, *definitions, entry])
     parts = tuple(_parts("".join(head), consts, definitions, functions.calls, fills + entry))
     workspace, vectors = functions.workspace, functions.vectors
-    return CSource(text, known, lanes, workspace, reduce, columns, single, layout.constant, parts, vectors, packed)
+    return CSource(text, known, lanes, workspace, reduce, columns, given, layout.constant, parts, vectors, packed)
 
 
 def _spellings(program: Program, target: Target, lanes: int, single: bool) -> dict[str, Spelling]:
@@ -240,10 +243,10 @@ def _entry(functions: Functions, fills: bool) -> str:
     if functions.near:
         outputs = 0 if functions.reduce else len(program.outputs)
         numbers = [p for p in range(len(program.inputs)) if not functions.one_sample(p)]
-        alike = [f"(!st[{p}]||st[{p}]==sizeof(T))" for p in numbers] + [f"ts[{p}]==sizeof(T)" for p in range(outputs)]
+        alike = [f"(!st[{p}]||st[{p}]==sizeof(D))" for p in numbers] + [f"ts[{p}]==sizeof(D)" for p in range(outputs)]
         lines.append(f"if({'&&'.join(alike)}){{V copies[{len(program.inputs) + 1}];\n")
-        copy = "if(!st[%d]){copies[%d]=B(*(const D*)at[%d]);at[%d]=(const char*)&copies[%d];}\n"
-        lines += [copy % ((p,) * 5) for p in numbers]
+        copy = "if(!st[%d]){char*to=(char*)(copies+%d);V_PUT(to,B(*(const D*)at[%d]))at[%d]=to;}\n"
+        lines += [copy % ((p,) * 4) for p in numbers]
         lines += [*_loop(functions, fills, near=True), "}else{\n", *_loop(functions, fills), "}\n"]
     else:
         lines += _loop(functions, fills)

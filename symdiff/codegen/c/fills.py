@@ -23,14 +23,14 @@ _COLUMNS = (
     "for(int k=0;k<%d;k++){V v=B(fill_number[k]);long s=so[fill_port[k]];\n"
     "char*y=out[fill_port[k]]+fill_start[k]*s;\n"
     "for(int e=fill_start[k];e<fill_stop[k];e++,y+=s)"
-    "for(char*stop=y+end*(long)sizeof(T),*p=y+begin*(long)sizeof(T);p<stop;p+=sizeof(V)){*(U*)p=v;COME(p+2048)}}}\n"
+    "for(char*stop=y+end*(long)sizeof(D),*p=y+begin*(long)sizeof(D);p<stop;p+=sizeof(U)){V_PUT(p,v)COME(p+2048)}}}\n"
 )
 # Without a distance between samples there is one only. The last vector of a run overlaps the one before it.
 _ROWS = (
     f"static void {FILL_ROWS}(long i,char*const*out,const long*so){{\n"
     "for(int k=0;k<%d;k++){V v=B(fill_number[k]);long s=so[fill_port[k]],n=fill_stop[k]-fill_start[k];\n"
-    "char*y=out[fill_port[k]]+i*s+fill_start[k]*(long)sizeof(T);\n"
-    "for(int l=0;l<(s?W:1);l++,y+=s){T*p=(T*)y;for(long e=0;e+W<n;e+=W)*(U*)(p+e)=v;*(U*)(p+n-W)=v;}}}\n"
+    "char*y=out[fill_port[k]]+i*s+fill_start[k]*(long)sizeof(D);\n"
+    "for(int l=0;l<(s?W:1);l++,y+=s){D*p=(D*)y;for(long e=0;e+W<n;e+=W)V_PUT(p+e,v)V_PUT(p+n-W,v)}}}\n"
 )
 
 

@@ -39,7 +39,7 @@ def is_interleaved(program: Program, lanes: int, layout: BatchLayout) -> bool:
         return False  # there is one vector
     slow = sum(op not in CHEAP for op in program.ops)
     moved = sum(port.size for port in (*program.inputs, *program.outputs))
-    registers = 32 if lanes * ITEM[layout.single] >= _LONG else 16
+    registers = 32 if lanes * ITEM[layout.computes_single] >= _LONG else 16
     busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[layout.columns and not layout.packed] * moved
     waits = any(map(is_function, program.ops))
     return waits and busy and 2 * alive(program) <= registers

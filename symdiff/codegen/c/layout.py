@@ -18,7 +18,7 @@ class BatchLayout(NamedTuple):
         Neighbours in memory are an element's values in consecutive samples; else they are the
         elements of one sample.
     single : bool
-        Numbers are float32, and computed with as such.
+        Numbers are float32.
     reduce : bool
         Results are summed over the batch.
     constant : tuple of bool
@@ -26,6 +26,8 @@ class BatchLayout(NamedTuple):
     packed : bool
         Columns whose strides are known when the code is printed: consecutive samples are adjacent, and a port of
         several elements holds one vector of samples for each element, one after the other.
+    narrow : bool
+        Of float32: computed with in float64.
     """
 
     columns: bool = False
@@ -33,6 +35,12 @@ class BatchLayout(NamedTuple):
     reduce: bool = False
     constant: tuple[bool, ...] = ()
     packed: bool = False
+    narrow: bool = False
+
+    @property
+    def computes_single(self) -> bool:
+        """Whether numbers are computed with in float32."""
+        return self.single and not self.narrow
 
     def one_sample(self, port: int) -> bool:
         """Tell whether an input is read from one sample."""

@@ -23,11 +23,11 @@ _TYPES = """\
 #define BITS {bits}
 typedef {number} T;
 typedef T V __attribute__((vector_size({bytes})));
-typedef T U __attribute__((vector_size({bytes}),aligned({item}),may_alias));
+typedef {held} D __attribute__((may_alias));
+typedef {held} U __attribute__((vector_size({held_bytes}),aligned({item}),may_alias));
 typedef {integer} M __attribute__((vector_size({bytes})));
-typedef T H __attribute__((vector_size(32),aligned({item}),may_alias));
-typedef T Q __attribute__((vector_size(16),aligned({item}),may_alias));
-typedef T D __attribute__((may_alias));
+typedef {held} H __attribute__((vector_size(32),aligned({item}),may_alias));
+typedef {held} Q __attribute__((vector_size(16),aligned({item}),may_alias));
 #define ALL(x) {copies}
 #define B(x) ((V){{ALL(x)}})
 #define SIGN ((M)B(-0.0))
@@ -42,6 +42,7 @@ typedef T D __attribute__((may_alias));
 #define NAME(x) x
 #define KIND(before,after) before##{letter}##after
 #define SINGLE {single}
+#define NARROW {narrow}
 #if defined __AVX512F__ && BITS==512
 #define X86 512
 #elif defined __FMA__ && BITS==256
@@ -58,6 +59,7 @@ typedef T D __attribute__((may_alias));
 
 # Two numbers of float32 as one of float64.
 _PAIRS = """\
+typedef int N __attribute__((vector_size(4*W)));
 typedef double F __attribute__((aligned(4),may_alias));
 typedef double G __attribute__((vector_size(8*W/2),aligned(4),may_alias));
 """
@@ -65,54 +67,53 @@ typedef double G __attribute__((vector_size(8*W/2),aligned(4),may_alias));
 # A port of one element is a column when its samples are neighbours, and one number when it has no batch axis. What
 # later samples need is asked for as prefetch.py says.
 _SINGLE = """\
-#define LOAD1(p,s,c0) if((s)==sizeof(T))c0=*(const U*)(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
-#define STORE1(p,s,c0) if((s)==sizeof(T))*(U*)(p)=c0;else SCATTER(p,s,c0)
-#define LOADNEAR(p,s,c0) if(near)c0=*(const U*)(p);else LOAD1(p,s,c0)
-#define STORENEAR(p,s,c0) if(near)*(U*)(p)=c0;else STORE1(p,s,c0)
+#define LOAD1(p,s,c0) if((s)==sizeof(D))c0=V_GET(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
+#define STORE1(p,s,c0) if((s)==sizeof(D))V_PUT(p,c0)else SCATTER(p,s,c0)
+#define LOADNEAR(p,s,c0) if(near)c0=V_GET(p);else LOAD1(p,s,c0)
+#define STORENEAR(p,s,c0) if(near)V_PUT(p,c0)else STORE1(p,s,c0)
 #define COME(p) __builtin_prefetch(p,0,2);
 #define READ_SOON(p) __builtin_prefetch(p,0,3);
 #define WRITTEN_SOON(p) __builtin_prefetch(p,1,3);
 #define ASK(p,s) {{{asks}}}
-#define LOADC(p,s,k,c0) c0=*(const U*)((p)+(k)*(s));
-#define STOREC(p,s,k,c0) *(U*)((p)+(k)*(s))=c0;
-#define LOADPACKED(p,c0) c0=*(const U*)(p);
-#define STOREPACKED(p,c0) *(U*)(p)=c0;
-#define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(T)));
+#define LOADC(p,s,k,c0) c0=V_GET((p)+(k)*(s));
+#define STOREC(p,s,k,c0) V_PUT((p)+(k)*(s),c0)
+#define LOADPACKED(p,c0) c0=V_GET(p);
+#define STOREPACKED(p,c0) V_PUT(p,c0)
+#define SHARED(p,k,c0) c0=B(*(const D*)((p)+(k)*sizeof(D)));
 """
 
 
-def _fills(lanes: int, single: bool) -> str:
+def _fills(lanes: int, single: bool, narrow: bool) -> str:
     """Print the stores of blocks of constants: the same row for every sample."""
-    text = ""
-    for width in block_widths(lanes, single)[1]:
+    text, item = "", ITEM[single or narrow]
+    for width in block_widths(lanes, single or narrow)[1]:
         names = ",".join(f"c{k}" for k in range(width))
         rows = "".join(f"*(R{width}*)((p)+{k}*(s))=r;" for k in range(lanes))
-        size = f"vector_size({width * ITEM[single]}),aligned({ITEM[single]})"
-        text += f"typedef T R{width} __attribute__(({size},may_alias));\n"
+        size = f"vector_size({width * item}),aligned({item})"
+        text += f"typedef D R{width} __attribute__(({size},may_alias));\n"
         text += f"#define FILL{width}(p,s,{names}) {{R{width} r={{{names}}};{rows}}}\n"
     return text
 
 
-def _alone(numbers: Sequence[str], single: bool) -> str:
+def _alone(numbers: Sequence[str], item: int) -> str:
     """Print the store of a part of one row by 16 bytes at a time.
 
     Rows begin at a multiple of that, hardly ever of a cache's line, and wider stores that cross lines are slow.
     """
-    step = min(len(numbers), 16 // ITEM[single])
-    kind = "Q" if step * ITEM[single] == 16 else f"R{step}"
+    step = min(len(numbers), 16 // item)
     return "".join(
-        f"*({kind}*)(p+{k * ITEM[single]})=({kind}){{{','.join(numbers[k : k + step])}}};"
+        f"*(R{step}*)(p+{k * item})=(R{step}){{{','.join(numbers[k : k + step])}}};"
         for k in range(0, len(numbers), step)
     )
 
 
-def moving_functions(lanes: int, single: bool = False) -> str:
+def moving_functions(lanes: int, single: bool = False, *, narrow: bool = False) -> str:
     """Print functions that move blocks, for programs with so many that code in place would take long to build."""
     # What only asks has no effect that a compiler knows of, and is not called unless something in it is volatile.
     # Without a distance between samples there is no later one.
     text = 'SLOW void ask_rows(const char*p,long s){ASK(p,s)__asm__ volatile("");}\n'
     text += "#define ask(p,s) if(s)ask_rows(p,s)\n"
-    loads, stores = block_widths(lanes, single)
+    loads, stores = block_widths(lanes, single or narrow)
     for width in loads:
         targets, values = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V*", "*"))
         text += f"SLOW void load{width}(const char*p,long s,{targets}){{LOAD{width}(p,s,{values})}}\n"
@@ -120,11 +121,11 @@ def moving_functions(lanes: int, single: bool = False) -> str:
         values, names = (",".join(f"{kind}c{k}" for k in range(width)) for kind in ("V ", ""))
         # Without a distance between samples there is one only, and it fills all lanes.
         text += f"SLOW void store{width}(char*p,long s,{values}){{if(s==0){{"
-        text += _alone([f"c{k}[0]" for k in range(width)], single)
+        text += _alone([f"c{k}[0]" for k in range(width)], ITEM[single or narrow])
         text += f"return;}}STORE{width}(p,s,{names})}}\n"
         rows = "".join(f"*(R{width}*)(p+{k}*s)=r;" for k in range(lanes))
         text += f"SLOW void fill{width}(char*p,long s,R{width} r){{if(s==0){{"
-        text += _alone([f"r[{k}]" for k in range(width)], single)
+        text += _alone([f"r[{k}]" for k in range(width)], ITEM[single or narrow])
         text += f"return;}}{rows}}}\n"
     return text
 
@@ -139,24 +140,39 @@ def _transposes() -> str:
     return without_comments(kernel_text("transpose.h"))
 
 
-def preamble(lanes: int, single: bool = False) -> str:
-    """Types and block transposes for vectors of doubles (2, 4 or 8 lanes) or of float32 (4, 8 or 16)."""
+def preamble(lanes: int, single: bool = False, *, narrow: bool = False) -> str:
+    """Print types and block transposes.
+
+    Parameters
+    ----------
+    lanes : int
+        Numbers in a vector: 2, 4 or 8 doubles, or 4, 8 or 16 of float32.
+    single : bool
+        Whether vectors are of float32.
+    narrow : bool
+        Whether arrays are float32, and vectors float64.
+    """
+    item = ITEM[single or narrow]
     number, integer = ("float", "int") if single else ("double", "long long")
     types = _TYPES.format(
         lanes=lanes,
         number=number,
         integer=integer,
-        item=ITEM[single],
+        item=item,
+        held="float" if single or narrow else "double",
+        held_bytes=item * lanes,
         bytes=ITEM[single] * lanes,
         bits=8 * ITEM[single] * lanes,
         copies=",".join(["x"] * lanes),
         letter="ds"[single],
         single=int(single),
+        narrow=int(narrow),
     )
     asks = "".join(f"COME((p)+{k}*(s))" for k in range(lanes))
-    return "".join([types, _PAIRS * single, _transposes(), _fills(lanes, single), _SINGLE.format(asks=asks)])
+    pairs = _PAIRS * (single or narrow)
+    return "".join([types, pairs, _transposes(), _fills(lanes, single, narrow), _SINGLE.format(asks=asks)])
 
 
 def block_widths(lanes: int, single: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Widths of the blocks that LOADn and STOREn move, widest first."""
-    return ((4, 2), (4, 2)) if single else _WIDTHS[lanes]
+    return ((4, 2), (4, 2)) if single and lanes > 2 else _WIDTHS[lanes]

@@ -44,7 +44,7 @@ class Spelling(NamedTuple):
     needs : tuple of str
         Texts that must stand before it, in order.
     symbol : str
-        The vector library's function called through a pointer, or "".
+        The vector library's function called through a pointer, or the compiled package's, or "".
     own : str
         The name that our own function of whole vectors has in the interpreter, or "".
     library : str
@@ -191,6 +191,9 @@ _OWN = {
     "erfcinv": (_NORMALS, 4, ""),
 }
 
+#: Those that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.
+_IN_HALVES = frozenset(("lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv"))
+
 
 @cache
 def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], single: bool = False) -> Spelling:
@@ -219,6 +222,8 @@ def spelling(op: str, lanes: int, prefix: str, vector_math: frozenset[str], sing
     if headers and prefix and lanes >= least and not single:
         before = (_APART, *(texts_with(scalar) if scalar else ()))
         return Spelling(_call(op), (*before, *with_needs(f"do_{op}", *headers)), own=f"do_{op}_d{lanes}")
+    if op in _IN_HALVES and prefix and lanes >= 2 * least and single:
+        return Spelling(_call(op), (), f"do_{op}_f{lanes}")
     if op in _LANES:
         return Spelling(_call(op), (*texts_with(_LANES[op]), _APART, _loop(op, _LANES[op])))
     if FUNCTIONS[op].library:

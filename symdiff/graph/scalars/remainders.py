@@ -35,6 +35,12 @@ _PARITY = {
 #: From here on exp(x) is a square, in float32 too, which has no number for exp(89).
 _LARGE = 80.0
 
+#: Below it each quotient of order one is its first coefficient, in float64 and float32; from it on numerators are far
+#: from the least numbers of either, which have fewer digits.
+_TINY = 2.0**-54
+#: Functions with errors of several units in the last place near 0, whose quotients take their series there.
+_ROUGH = frozenset({"dawsn", "j1", "i1"})
+
 
 class Remainder(NamedTuple):
     """``g(x) / x**order``, with g a function less the terms of its Taylor series below ``order``.
@@ -65,6 +71,10 @@ class Remainder(NamedTuple):
     def even(self) -> bool:
         """Whether the quotient is an even function."""
         return _PARITY.get(self.function) == max(self.order, 0) % 2
+
+    def divides(self, n: int) -> bool:
+        """Tell whether the derivative of order ``n`` is a quotient of two numbers with all their digits, but at 0."""
+        return n == 0 and abs(self.order) == 1 and self.function not in _ROUGH
 
     def coefficients(self) -> Series:
         """Return the Taylor series of the quotient, in all powers of x."""
@@ -138,10 +148,18 @@ class Remainder(NamedTuple):
 
     def expansion(self, n: int, x: Node) -> Node:
         """Return the derivative of order ``n`` as it is computed."""
-        close = elementwise("less", (scalar("abs", x), constant(self.radius)), BOOL)
+        size = scalar("abs", x)
+        if self.divides(n):
+            close = elementwise("less", (size, constant(_TINY)), BOOL)
+            return scalar("where", close, constant(float(self.coefficients()[0])), self._far(n, x))
+        close = elementwise("less", (size, constant(self.radius)), BOOL)
         return scalar("where", close, self.near(n, x), self._far(n, x))
 
     def _far(self, n: int, x: Node) -> Node:
+        if self.function == "bernoulli" and n == 0:
+            # exp(x) - 1 = e (e + 2) for e = exp(x / 2) - 1, which has no overflow where the quotient is a number
+            e = scalar("expm1", 0.5 * x)
+            return x / e / (e + 2.0)
         if self.function != "exp":
             return self.written(n, x)
         # exp(x) is e * e beyond _LARGE, for e = exp(x / 2): the quotient has numbers where exp(x) has none. The terms
@@ -167,8 +185,11 @@ class Remainder(NamedTuple):
         if self.function in ("sin", "cos"):
             radius = _SHARED_RADIUS if self.order < 4 else self.radius
             return _combined(_by_stumpff(self.order, n), lambda k: _stumpff(k, s, radius))
-        near, far = self.near_by_square(n, s), self.written_by_square(n, scalar("sqrt", s))
-        return scalar("where", _is_close(s, self.radius), near, far)
+        far = self.written_by_square(n, scalar("sqrt", s))
+        if self.divides(n):
+            at_zero = elementwise("equal", (s, constant(0.0)), BOOL)
+            return scalar("where", at_zero, constant(float(self.coefficients()[0])), far)
+        return scalar("where", _is_close(s, self.radius), self.near_by_square(n, s), far)
 
 
 def _is_close(s: Node, radius: float) -> Node:

@@ -187,11 +187,15 @@ def _erf(n: int, x: Node) -> Node:
 
 
 def polynomial(coefficients: Sequence[float], x: Node) -> Node:
-    """Return a polynomial by Horner's rule, the lowest power first."""
+    """Return a polynomial by Horner's rule, the lowest power first; where two powers are apart, in their square."""
     total = constant(coefficients[-1])
+    gap = 0
     for c in reversed(coefficients[:-1]):
-        total = total * x if c == 0.0 else total * x + c
-    return total
+        gap += 1
+        if c != 0.0:
+            total = total * whole_power(x, gap) + c
+            gap = 0
+    return total * whole_power(x, gap) if gap else total
 
 
 def _by_polynomials(name: str, change: Sequence[int], n: int, x: Node) -> tuple[Node, list[int]]:

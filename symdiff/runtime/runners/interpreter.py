@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from ..._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
+from ..._kernels.interpreter import OPCODES, SCALARS, VECTORS, Machine
 from ..._kernels.unit import NativeCall
 from ...codegen.scalars import LIBRARY
 from ...errors import InternalError
@@ -53,7 +53,8 @@ class InterpreterRunner(ProgramRunner):
         return native.source()
 
     def make(self, variant: Variant) -> NativeCall:
-        """Write the code of a unit."""
+        """Write the code of a unit, which is of float64 where the program requires that."""
+        single = variant.single and not self.program.wide
         code = None if self.kept is None else self.kept.code(variant)
         if code is None:
             from ...codegen.bytecode.assemble import assemble  # not needed by code that is known
@@ -63,7 +64,7 @@ class InterpreterRunner(ProgramRunner):
                 target_of(self.accuracy),
                 reduce=variant.reduce,
                 columns=variant.columns,
-                single=variant.single,
+                single=single,
                 constant=self.constant,
                 brief=self._brief,
             )
@@ -71,7 +72,7 @@ class InterpreterRunner(ProgramRunner):
                 self.kept.keep_code(variant, code)
         machine = Machine(
             code.lanes,
-            variant.single,
+            single,
             code.code,
             code.numbers,
             code.vectors,
@@ -81,12 +82,15 @@ class InterpreterRunner(ProgramRunner):
         )
         workspace = code.workspace // _VECTOR
         samples = VECTORS * code.lanes
-        return self.around(variant, machine.address, [machine.argument], code.lanes, workspace, machine, samples)
+        widens = variant.single and not single
+        return self.around(
+            variant, machine.address, [machine.argument], code.lanes, workspace, machine, samples, widens=widens
+        )
 
 
 def _address(name: str) -> int:
     """Return where a function of a program is, and refuse one that the interpreter lacks."""
-    found = SCALARS.get(name) or VECTOR_FUNCTIONS.get(name) or function_address(name)
+    found = SCALARS.get(name) or function_address(name)
     if not found:
         raise InternalError(f"the interpreter lacks {name}: it has no row in _kernels/machine/interpreter.h")
     return found

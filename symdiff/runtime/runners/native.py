@@ -45,6 +45,8 @@ class NativeRunner(ProgramRunner):
         Without a compiler, when it fails, and when it would take longer (``OverBudgetError``).
     """
 
+    narrows = True
+
     def __init__(self, program: Program, *, now: bool = True, **options: Unpack[UnitOptions]) -> None:
         super().__init__(program, **options)
         self._sources: dict[Variant, CSource] = {}

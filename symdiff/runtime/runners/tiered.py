@@ -33,6 +33,8 @@ class TieredRunner(ProgramRunner):
         See :class:`~.variants.UnitOptions`. Native code that the cache has serves from the first call on.
     """
 
+    narrows = True
+
     def __init__(self, program: Program, **options: Unpack[UnitOptions]) -> None:
         options.setdefault("build_limit", BUILD_SECONDS)
         super().__init__(program, **options)
@@ -85,7 +87,7 @@ class TieredRunner(ProgramRunner):
             self._built.add(variant)
             return built
         if self._interpreter is None:
-            self._interpreter = InterpreterRunner(
+            self._interpreter = _Meanwhile(
                 self.program,
                 **self.usual.layout(),
                 constant=self.constant,
@@ -124,6 +126,12 @@ class TieredRunner(ProgramRunner):
             self._failure, self.obstacle = self._failure or failure, self.obstacle or obstacle
             self._pending.discard(variant)
             self._changed.notify_all()
+
+
+class _Meanwhile(InterpreterRunner):
+    """The interpreter, with units for each variant that native code will have."""
+
+    narrows = True
 
 
 class _Build(NamedTuple):

@@ -106,6 +106,9 @@ class ProgramRunner(ABC):
         See :class:`UnitOptions`.
     """
 
+    #: Whether there are units that read float32 where it is and compute in float64, for programs that require that.
+    narrows = False
+
     def __init__(self, program: Program, **options: Unpack[UnitOptions]) -> None:
         self.kept = options.get("kept")
         self.program = program
@@ -141,6 +144,7 @@ class ProgramRunner(ABC):
         samples: int = 0,
         *,
         turns: bool = False,
+        widens: bool = False,
     ) -> NativeCall:
         """Return a unit around a function.
 
@@ -162,6 +166,8 @@ class ProgramRunner(ABC):
             Samples per iteration, if these are more than ``lanes``.
         turns : bool, optional
             It runs all turns of the loop that the program is the body of.
+        widens : bool, optional
+            It reads and writes float64 whatever the variant is; arrays of float32 are converted for it.
         """
         inputs, outputs = ([port.size for port in ports] for ports in (self.program.inputs, self.program.outputs))
         return NativeCall(
@@ -174,14 +180,18 @@ class ProgramRunner(ABC):
             variant.reduce,
             holder,
             columns=variant.columns,
-            single=variant.single,
+            single=variant.single and not widens,
             packed=variant.packed,
             constant=self.constant,
             cost=cost(self.program),
             samples=samples,
             turns=turns,
-            wide=self.program.wide,
+            wide=2 if variant.single and widens else self.program.wide and not self._has_single(variant),
         )
+
+    def _has_single(self, variant: Variant) -> bool:
+        """Tell whether calls of float32 have a unit of their own."""
+        return not self.program.wide or (self.narrows and not variant.reduce and not variant.packed)
 
     def put(self, variant: Variant, unit: NativeCall) -> None:
         """Replace the unit of a variant, if there is one, and install the new one."""
@@ -202,8 +212,10 @@ class ProgramRunner(ABC):
     def call(
         self, reduce: bool = False, columns: bool = False, single: bool = False, packed: bool = False
     ) -> NativeCall:
-        """Return the unit of a variant, built at first use; it is of float64 where the program requires that."""
-        variant = Variant(reduce, columns, single and not self.program.wide, packed)
+        """Return the unit of a variant, built at first use; of float64 where float32 has none of its own."""
+        variant = Variant(reduce, columns, single, packed)
+        if single and not self._has_single(variant):
+            variant = variant._replace(single=False)
         if variant not in self._units:
             self.add(variant, self.make(variant))
         return self._units[variant]
@@ -276,7 +288,6 @@ class ProgramRunner(ABC):
             raise LimitError(f"a batch of more samples than can be counted: {batch}")
         if single is None:
             single = bool(inputs) and all(array.dtype == np.float32 for array in inputs)
-        single = single and not self.program.wide
         moved = inputs if reduce else [*inputs, *outs]
         columns = prefers_columns(moved, batch, self.usual.columns)
         failed = self.call(reduce, columns, single).run(inputs, outs, batch, threads, kept=kept)

@@ -11,6 +11,7 @@ import sys
 from functools import cache
 from importlib import import_module
 
+from ..._kernels.interpreter import VECTOR_FUNCTIONS
 from ...codegen.c.target import Target
 from ...errors import BuildError
 from ...graph.scalars.functions import FUNCTIONS
@@ -77,7 +78,8 @@ def function_address(name: str) -> int:
     Parameters
     ----------
     name : str
-        One of the vector library's, or what :func:`~symdiff.codegen.c.spelling.library_symbol` makes of one of SciPy's.
+        One of the vector library's, one of our own in float32, or what
+        :func:`~symdiff.codegen.c.spelling.library_symbol` makes of one of SciPy's.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def function_address(name: str) -> int:
     """
     library, _, function = name.partition(":")
     if library != "scipy":
-        return vector_address(name)
+        return VECTOR_FUNCTIONS.get(name) or vector_address(name)
     function, _, arity = function.partition(":")
     return _scipy_address(function, int(arity))
 

@@ -73,7 +73,7 @@ static long sd_sum_neighbours(sd_state *s, const sd_step *step, sd_neighbours *n
     n->out[0] = rests;
     if (whole) sd_to_last(n, step);
     if ((failed = sd_run_lanes(n, lanes, which)) >= 0) return whole || failed < left ? 0 : sd_run_program(s, step, which);
-    sd_add(unit, total, sums, whole / lanes % 2, rests, whole ? lanes - left : 0, left);
+    sd_add(unit, total, sums, whole / lanes % 2, 0, rests, whole ? lanes - left : 0, left);
   }
   sd_fold(unit, total, sums, numbers);
   for (int p = step->inputs; p < step->inputs + step->outputs; p++) {

@@ -251,6 +251,21 @@ SD_ADD_ROWS(sd_add_rows_f, float, sd_four)
 #undef SD_SUM_ROWS
 #undef SD_ADD_ROWS
 
+/* Add numbers to those at listed positions, in their order: one at a time, since lengths of runs are not foreseen. */
+#define SD_ADD_LISTED(NAME, TYPE)                                                                          \
+  static void NAME(char *to, long apart, const char *from, long stride, const long *indices, long count) { \
+    for (long k = 0; k < count; k++, from += stride) {                                                     \
+      char *at = to + indices[2 * k] * apart;                                                              \
+      TYPE x, y;                                                                                           \
+      memcpy(&x, at, sizeof x), memcpy(&y, from, sizeof y);                                                \
+      x += y;                                                                                              \
+      memcpy(at, &x, sizeof x);                                                                            \
+    }                                                                                                      \
+  }
+SD_ADD_LISTED(sd_add_listed_d, double)
+SD_ADD_LISTED(sd_add_listed_f, float)
+#undef SD_ADD_LISTED
+
 static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
   long room[SD_AXES], others[SD_AXES], count, listed_in, listed_out;
   const long *indices = step->indices + (step->tiled && step->listed == 0 ? 2 * s->first : 0); /* of a part of an axis */
@@ -278,6 +293,10 @@ static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
       sd_zero_array(s->data[v->array], array->rank, shape, s->job->strides[v->array], to.item);
     if (!sd_make_nest(&nest, step->loops, others, 2, strides)) return -1;
     last = nest.loops - 1;
+    if (nest.loops == 1 && nest.lengths[0] == 1) {
+      (to.item == 8 ? sd_add_listed_d : sd_add_listed_f)(at[0], listed_out, at[1], listed_in, indices, count);
+      return -1;
+    }
     neighbours = nest.lengths[last] == 1 || (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item);
     do
       for (long k = 0, n; k < count; k += n) {
