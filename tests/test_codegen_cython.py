@@ -71,7 +71,8 @@ def test_a_long_program_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
     A = sd.matrix("A", 3, 3)
     value = np.log(np.linalg.det(A)) + sd.where(A[0, 0] > 0, A[0, 0], 1.0)
     kernel = sd.compile({"g": sd.gradient(value, A), "h": np.linalg.inv(A)}, [A], backend="native")
-    program = kernel._runner.program
+    runner: Any = kernel._runner
+    program = runner.program
     numbers = np.random.default_rng(1).normal(size=(40, 3, 3))
     for length in (1000, 7):
         monkeypatch.setattr(splitting, "CHUNK", length)

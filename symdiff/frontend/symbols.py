@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -79,6 +79,12 @@ def vector(name: str, n: int | str, **facts: Any) -> Array:
     return symbol(name, (n,), **facts)
 
 
+@overload
+def matrix(name: str, n: int | str, m: int | str | None = None, *, sparse: Literal[True], **facts: Any) -> Any: ...
+@overload
+def matrix(
+    name: str, n: int | str, m: int | str | None = None, *, sparse: Literal[False] = False, **facts: Any
+) -> Array: ...
 @guarded
 def matrix(name: str, n: int | str, m: int | str | None = None, *, sparse: bool = False, **facts: Any) -> Any:
     """Return a symbolic matrix of ``n`` rows and ``m`` columns, whole numbers or names.

@@ -78,7 +78,9 @@ def _outside(x: Node, y: Node) -> Node:
 
 def rel_entr(x: Node, y: Node) -> Node:
     """Return ``x * log(x / y)``, 0 for x = 0, and inf where a number is negative or y alone is 0."""
-    value = where(compare("equal", x, 0.0), 0.0 * y, x * log_ratio(x, y))
+    # 0 times y is 0 for programs, which leave a written 0 out
+    nothing = where(compare("equal", y, y), 0.0, y)
+    value = where(compare("equal", x, 0.0), nothing, x * log_ratio(x, y))
     return where(_outside(x, y), math.inf, value)
 
 
