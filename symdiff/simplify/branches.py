@@ -171,7 +171,7 @@ def _conditions(condition: Node) -> list[Node]:
 
 
 def _has_slope(product: Node, condition: Node) -> bool:
-    """Tell whether a product has x**(n - k) in it, or n / x, for a condition (x != 0) | (n != 0)."""
+    """Tell whether a product has x**(n - k) or x**-(n + k) in it, or n / x, for a condition (x != 0) | (n != 0)."""
     sides = condition.args if condition.op == "logical_or" else ()
     if not sides or any(side.op != "not_equal" or number(side.args[1]) != 0.0 for side in sides):
         return False
@@ -182,6 +182,8 @@ def _has_slope(product: Node, condition: Node) -> bool:
             if base is x and k < 0.0 and (n, 1.0) in factors:
                 return True
             of_base = base.is_power or base.op == "power_log"
-            if of_base and base.args[-2] is x and added(linear(base.args[-1]), own, -1.0).keys() <= {None}:
+            if not of_base or base.args[-2] is not x:
+                continue
+            if any(added(linear(base.args[-1]), own, side).keys() <= {None} for side in (-1.0, 1.0)):
                 return True
     return False

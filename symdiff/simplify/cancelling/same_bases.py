@@ -17,6 +17,7 @@ from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, PowerProduct, fact
 from ...graph.scalars.functions import FUNCTIONS
 from ..rewriter import make, rule, settle, spread
 from ..stability.products import decomposed, powers_multiplied
+from ..stability.roots import length_of
 from .parts import FACTORS, TERMS, total_of
 
 #: An exponent as numbers times terms; the number alone is that of None.
@@ -28,6 +29,8 @@ _Letters: TypeAlias = tuple[Node, frozenset[tuple[Node | None, float]]]
 _ONE = constant(1.0)
 #: Powers from which on divisors leave the range of numbers where others are ordinary.
 _HIGH = 3.0
+#: Roots of sums of squares, and these.
+_LENGTHS, _OF_SQUARES = ("hypot", "norm"), ("add", "contract")
 #: Most nodes of a base that is taken out of a sum.
 _SHORT = 3
 #: What does so in any power.
@@ -90,18 +93,24 @@ def _power_of_product(node: Node) -> Node | None:
     return None
 
 
-@rule("multiply divide", "x x**t", "x**(t + 1)", "shown")
+@rule("multiply divide", "x x**t, norm(x) sum(x**2)**1.5", "x**(t + 1), sum(x**2)**2", "shown")
 def _powers_with_letters(node: Node) -> Node | None:
-    """Join all powers of one base, if the exponent of one is no number; for what is shown alone."""
+    """Join all powers of one base, if the exponent of one is no whole number; for what is shown alone."""
     found = decomposed(node)
-    if found is None or not any(part.is_power for part in found.powers):
+    if found is None or not any(part.is_power or part.op in _LENGTHS for part in found.powers):
         return None
+    sums = [part.first if part.is_power else part for part in found.powers if part.is_power or part.op in _OF_SQUARES]
+    squares = {length_of(part): part for part in sums}
     bases: dict[Node, list[tuple[Node, int, _Exponent]]] = {}
     for part, n in found.powers.items():
         base, exponent = _as_power(part)
+        if part in squares:
+            base, exponent = squares[part], {None: 0.5}
         bases.setdefault(base, []).append((part, n, exponent))
     for base, factors in bases.items():
-        if len(factors) > 1 and any(exponent.keys() != {None} for _, _, exponent in factors):
+        part, n, _ = factors[0]
+        several = len(factors) > 1 or (part.is_power and abs(n) > 1)
+        if several and not all(_is_whole(exponent) for _, _, exponent in factors):
             joined: _Exponent = {}
             for _, n, exponent in factors:
                 joined = _added(joined, exponent, float(n))
@@ -109,6 +118,10 @@ def _powers_with_letters(node: Node) -> Node | None:
             joint = powers_multiplied([*rest.items(), (_divided(*_written(base, joined)), 1)], found.number)
             return spread(joint, node.shape)
     return None
+
+
+def _is_whole(exponent: _Exponent) -> bool:
+    return exponent.keys() == {None} and exponent[None].is_integer()
 
 
 @rule("add subtract", "a x**t - b x**(t + 1)", "x**t (a - b x)", "shown")
