@@ -316,7 +316,7 @@ def _common_letters(reader: Reader, term: Term) -> Term | None:
     for way in (1, -1):
         firsts: dict[Hashable, list[int]] = {}
         for k, word in enumerate(words):
-            if word and word[::way][0].of.kind != "onehot":
+            if word and word[::way][0].of.kind not in ("onehot", "take"):  # entries, as those of a cross product
                 firsts.setdefault(word[::way][0].alike(), []).append(k)
         for found in (found for group in firsts.values() for found in _worth(group, words, parts, way)):
             if len(found) > len(same):
