@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mpmath as mp
@@ -93,3 +94,28 @@ def test_gradients_are_right_at_any_distance(function: str, exponent: float, abo
     for number, orders in zip(got, ((1, 0), (0, 1)), strict=True):
         want = float(reference(function, at, near, orders))
         np.testing.assert_allclose(number, want, rtol=1e-12)
+
+
+#: Sums in which terms come twice, or cancel, as text and as functions of a, b and c.
+SUMS: dict[str, Callable[[float, float, float], float]] = {
+    "a": lambda a, b, c: a,
+    "2*b": lambda a, b, c: 2 * b,
+    "a + a": lambda a, b, c: 2 * a,
+    "b + b": lambda a, b, c: 2 * b,
+    "c*a - a": lambda a, b, c: c * a - a,
+    "b - a/c": lambda a, b, c: b - a / c,
+    "c*b + b*c": lambda a, b, c: 2 * b * c,
+    "a + b - a": lambda a, b, c: b,
+    "b - a/c - b": lambda a, b, c: -a / c,
+    "c - c*b + c": lambda a, b, c: 2 * c - c * b,
+}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_term_of_the_divisor_stands_for_one_of_the_distance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y, below = (str(each) for each in rng.choice([*SUMS], 3))
+    at = rng.uniform(0.4, 1.6, 3)
+    kernel = sd.compile(f"(sin({x}) - sin({y})) / ({below})", list("abc"), backend="interpreter", a=(), b=(), c=())
+    true = (np.sin(SUMS[x](*at)) - np.sin(SUMS[y](*at))) / SUMS[below](*at)
+    np.testing.assert_allclose(kernel(*at), true, rtol=1e-9, atol=1e-13)

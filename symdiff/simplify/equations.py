@@ -22,6 +22,7 @@ from ..graph import BOOL, Node, constant, contract, elementwise, matrix
 from ..graph.kinds import bit_of
 from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, product_of, terms_of, without_numbers
 from ..graph.scalars.functions import ALIASES, FUNCTIONS, scalar_constant
+from ..ground.gc_pause import noted
 from .facts import (
     is_definite,
     is_lower,
@@ -484,8 +485,8 @@ class Identity(Rule):
         if self.ops != ("add", "subtract") or not isinstance(self.left, Plus):
             return frozenset()
         calls = [term for _, term in self.left.terms if isinstance(term, Applied)]
-        if not calls:
-            raise InternalError(f"the equation {self.name!r} begins with a sum without a function, which is any sum")
+        if not calls or any(isinstance(term, Times) for _, term in self.left.terms):
+            raise InternalError(f"the equation {self.name!r} begins with a sum whose terms are not calls and numbers")
         keys = {key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "") for call in calls}
         return frozenset(keys | {"constant" for _, term in self.left.terms if isinstance(term, Value)})
 
@@ -506,18 +507,29 @@ class Identity(Rule):
 
 def _match_any(pattern: Plus, node: Node) -> Iterator[tuple[Meaning, Sequence[tuple[float, Node]]]]:
     """Match some terms of a sum, from both of its arguments: each of these was looked at before."""
-    terms = terms_of(node, MOST_TERMS, look=peel).parts
-    many = len(pattern.terms)
-    scaled = [_scaled_term(*term) for term in terms]
+    terms, scaled, first = _terms_seen(node)
     if isinstance(pattern.terms[-1][1], Letter):
         for meaning in _match_terms(pattern.terms, scaled, {}, None):
             yield meaning, ()
         return
-    first = len(terms_of(node.args[0], MOST_TERMS, look=peel).parts)
-    for chosen in combinations(range(len(terms)), many):
-        if chosen[0] < first <= chosen[-1]:
+    wanted = sorted(_op_of(term) for _, term in pattern.terms)
+    for chosen in combinations(range(len(terms)), len(wanted)):
+        if chosen[0] < first <= chosen[-1] and sorted([scaled[k][1].op for k in chosen]) == wanted:
             for meaning in _match_terms(pattern.terms, [scaled[k] for k in chosen], {}, None):
                 yield meaning, [terms[k] for k in range(len(terms)) if k not in chosen]
+
+
+@noted
+def _terms_seen(node: Node) -> tuple[Sequence[tuple[float, Node]], Sequence[tuple[float, Node]], int]:
+    """Return the terms of a sum, these as numbers times the rest, and how many are those of its first argument."""
+    terms = terms_of(node, MOST_TERMS, look=peel).parts
+    first = len(terms_of(node.args[0], MOST_TERMS, look=peel).parts)
+    return terms, [_scaled_term(*term) for term in terms], first
+
+
+def _op_of(pattern: Pattern) -> str:
+    """Return the operation of all nodes that a term of a sum fits, which is a call or a number."""
+    return pattern.op if isinstance(pattern, Applied) else "constant"
 
 
 def _called(text: str) -> str:

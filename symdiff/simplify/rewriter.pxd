@@ -15,7 +15,7 @@ cdef class _Table:
     @cython.locals(rows=list, args=tuple, known=dict, found=dict, both=tuple, every=list, alone=list, arg=Unique, below=uint64_t)
     cpdef list fitting(self, Unique node)
 
-    @cython.locals(found=list, keys=set, todo=list, count=int, part=Unique, rows=list)
+    @cython.locals(found=list, keys=list, rows=list)
     cpdef list of_sums(self, Unique node)
 
 

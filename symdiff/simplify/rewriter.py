@@ -33,7 +33,7 @@ from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
 from ..graph.scalars.remainders import REMAINDERS, Remainder
 from ..graph.sizes import Shape
 from ..ground.budget import spend
-from ..ground.gc_pause import paused
+from ..ground.gc_pause import noted, paused
 from .kept_range import PRODUCTS, keeps_range
 
 Rewrite: TypeAlias = Callable[[Node], Node | None]
@@ -251,32 +251,40 @@ class _Table:
 
     def of_sums(self, node: Node) -> list[Rule]:
         """Return the rules of sums that have the terms of one."""
+        keys = _keys_of_terms(node)
         found: list[Rule] = []
-        keys: set[str] = set()
-        todo: list[Node] = [node]
-        count = 0
-        while todo and count <= MOST_TERMS and len(todo) <= MOST_TERMS:
-            part = todo.pop()
-            op = part.op
-            if part.is_additive:
-                todo.append(part.first)
-                todo.append(part.second)
-                continue
-            if part.is_negation or part.is_named:
-                todo.append(part.first)
-                continue
-            count += 1
-            while part.is_multiplicative and part.args[part.is_division].is_constant:
-                part = part.args[part.is_multiplication]
-                op = part.op
-            if op in NUMBERS and scalar_constant(part) is not None:
-                op = "constant"
-            key = key_of_term(op, part.first.op) if part.is_power else op
+        for key in keys:
             rows = self.by_term.get(key)
             if rows is not None:
                 found += rows
-            keys.add(key)
-        return [row for row in found if row.terms <= keys] if found else found
+        return [row for row in found if row.terms.issubset(keys)] if found else found
+
+
+@noted
+def _keys_of_terms(node: Node) -> list[str]:
+    """Return the keys of the first terms of a sum, in their order, each once."""
+    keys: dict[str, None] = {}
+    todo: list[Node] = [node]
+    count = 0
+    while todo and count <= MOST_TERMS and len(todo) <= MOST_TERMS:
+        part = todo.pop()
+        op = part.op
+        if part.is_additive:
+            todo.append(part.first)
+            todo.append(part.second)
+            continue
+        if part.is_negation or part.is_named:
+            todo.append(part.first)
+            continue
+        count += 1
+        while part.is_multiplicative and part.args[part.is_division].is_constant:
+            part = part.args[part.is_multiplication]
+            op = part.op
+        if op in NUMBERS and scalar_constant(part) is not None:
+            op = "constant"
+        key = key_of_term(op, part.first.op) if part.is_power else op
+        keys[key] = None
+    return list(keys)
 
 
 def key_of_term(op: str, inside: str) -> str:

@@ -89,11 +89,12 @@ def _multiple(found: _Difference, below: Node) -> PowerProduct | None:
     sides = [(side * sign, term) for side, whole in ((1.0, found.x), (-1.0, found.y))
              for sign, term in terms_of(whole, _TERMS, look=peel).parts]  # fmt: skip
     known = [monomial(sign, term) for sign, term in sides]
-    divisor = terms_in(below)
-    if divisor is None or None in known:  # a term that is left out would be taken for 0
+    terms = terms_in(below)
+    if terms is None or None in known:  # a term that is left out would be taken for 0
         return None
+    divisor = like(terms)  # x + x is 2 x: a term of the distance stands for one of the divisor
     distance = like([part for part in known if part is not None])
-    if len(distance) != len(divisor):
+    if not divisor or len(distance) != len(divisor):
         return None
     inverse = divisor[0].inverse()
     for term in distance:
