@@ -119,3 +119,12 @@ def test_a_term_of_the_divisor_stands_for_one_of_the_distance(seed: int) -> None
     kernel = sd.compile(f"(sin({x}) - sin({y})) / ({below})", list("abc"), backend="interpreter", a=(), b=(), c=())
     true = (np.sin(SUMS[x](*at)) - np.sin(SUMS[y](*at))) / SUMS[below](*at)
     np.testing.assert_allclose(kernel(*at), true, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("function", ["exp", "sin", "tanh", "log", "sqrt"])
+def test_a_name_of_a_number_is_not_written_for_orders(function: str) -> None:
+    text = f"t = y / y\n({function}(x) - {function}(t)) / (x - t)"
+    shown = str(sd.gradient(text, "x", x=(), y=()))
+    plain = sd.gradient(f"({function}(x) - {function}(1)) / (x - 1)", "x", x=())
+    at = {"x": 2.5}
+    np.testing.assert_allclose(sd.compile(shown, x=())(**at), sd.compile(plain)(**at), rtol=1e-12)

@@ -23,6 +23,7 @@ from fuzz.workers import Worker, outcome
 #: Cases of each kind that a run of the tests takes, a second or two.
 SHORT = {
     "texts": 150,
+    "assignments": 60,
     "values": 4,
     "certified": 12,
     "certificates": 12,

@@ -21,6 +21,7 @@ from ..graph import (
 )
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
+from ..graph.scalars.functions import scalar_constant
 from .matrices.isotropic import isotropic_of
 
 #: What stands in a formula and is written in terms of other operations.
@@ -85,7 +86,8 @@ def without_names(root: Node) -> tuple[Node, dict[Node, str]]:
 
 
 def with_names(roots: Sequence[Node], names: Mapping[Node, str]) -> list[Node]:
-    """Write names wherever what they stand for occurs."""
+    """Write names wherever what they stand for occurs; numbers, which are orders of functions too, have none."""
+    names = {node: name for node, name in names.items() if scalar_constant(node) is None}
     if not names:
         return list(roots)
     new: dict[Node, Node] = {}
