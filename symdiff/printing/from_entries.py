@@ -221,9 +221,10 @@ def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[
         return None, found
     sizes = {abs(product.number) for product in known}
     scale = sizes.pop() if len(sizes) == 1 else 1.0
-    inverse = PowerProduct(1.0 / scale, {base: -n for base, n in common.items()})
+    factor = PowerProduct(scale, common)
+    inverse = factor.inverse()
     rest = [total_of([written(product.times(inverse))]) for product in known]
-    return written(PowerProduct(scale, common))[1], dict(zip(found, rest, strict=True))
+    return written(factor)[1], dict(zip(found, rest, strict=True))
 
 
 def _is_smooth(base: Node) -> bool:

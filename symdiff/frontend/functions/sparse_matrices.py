@@ -38,8 +38,8 @@ ORDER = 3
 #: Part of its largest element by which a symmetric matrix may differ from its transpose.
 ASYMMETRY = 1e-10
 
-# Of a pattern only SciPy's arrays are kept, and nothing that was made of them: who changes them in place changes the
-# pattern.
+# Of a pattern only SciPy's own arrays are kept, and nothing that was made of them: a change of these arrays in place
+# is a change of the pattern.
 _patterns: OrderedDict[float, Any] = OrderedDict()
 _numbers: dict[tuple[int, int, tuple[int, int]], float] = {}
 _count = itertools.count(1)
@@ -207,7 +207,9 @@ class _Functions(_Rules):
             d, p, x = args
             return self.below.sampled(p, c, x, 1), 0.0 * p, self.below.back(d, p, c)
 
-        shape = lambda d, p, x: (self.rows, *x[1:])  # noqa: E731
+        def shape(d: Any, p: Any, x: Any) -> Any:
+            return (self.rows, *x[1:])
+
         return self._call("sparse_product", _product, shape, vjp, [data, number, x], of)
 
     def back(self, data: Any, number: Any, y: Any, of: int = 2) -> Array:
@@ -217,7 +219,9 @@ class _Functions(_Rules):
             d, p, y = args
             return self.below.sampled(p, y, c, 2), 0.0 * p, self.below.product(d, p, c)
 
-        shape = lambda d, p, y: (self.columns, *y[1:])  # noqa: E731
+        def shape(d: Any, p: Any, y: Any) -> Any:
+            return (self.columns, *y[1:])
+
         return self._call("sparse_transposed_product", _transposed_product, shape, vjp, [data, number, y], of)
 
     def sampled(self, number: Any, u: Any, v: Any, of: int = 2) -> Array:

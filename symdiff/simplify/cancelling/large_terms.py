@@ -138,7 +138,7 @@ def _rising(node: Node) -> Node | None:
         y = as_node(count)
         for sign, term in terms.parts:
             within = _logarithm_times(sign * s, term, y)
-            rest = None if within is None else within.times(PowerProduct(start.number, start.powers))
+            rest = None if within is None else within.times(start)
             if rest is None or not rest.number > 0.0 or any(base in step.powers for base in rest.powers):
                 continue
             left = [part for part in terms.parts if part[1] not in (one, other, term)]

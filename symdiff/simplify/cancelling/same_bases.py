@@ -29,7 +29,7 @@ _Letters: TypeAlias = tuple[Node, frozenset[tuple[Node | None, float]]]
 _ONE = constant(1.0)
 #: Powers from which on divisors leave the range of numbers where others are ordinary.
 _HIGH = 3.0
-#: Roots of sums of squares, and these.
+#: Roots of sums of squares, and operations that make such sums.
 _LENGTHS, _OF_SQUARES = ("hypot", "norm"), ("add", "contract")
 #: Most nodes of a base that is taken out of a sum.
 _SHORT = 3
@@ -74,7 +74,7 @@ def _without_a_base(node: Node) -> Node | None:
 
 @rule("multiply divide", "x (x / s)**(k - 1) / s", "(x / s)**k", "shown")
 def _power_of_product(node: Node) -> Node | None:
-    """Take what a power is of into it, once more; for what is shown alone."""
+    """Raise the exponent by 1 where the base's own factors stand beside the power; for what is shown alone."""
     found = decomposed(node)
     if found is None:
         return None
@@ -94,7 +94,7 @@ def _power_of_product(node: Node) -> Node | None:
 
 
 @rule("multiply divide", "x x**t, norm(x) sum(x**2)**1.5", "x**(t + 1), sum(x**2)**2", "shown")
-def _powers_with_letters(node: Node) -> Node | None:
+def _powers_of_one_base(node: Node) -> Node | None:
     """Join all powers of one base, if the exponent of one is no whole number; for what is shown alone."""
     found = decomposed(node)
     if found is None or not any(part.is_power or part.op in _LENGTHS for part in found.powers):
