@@ -16,10 +16,10 @@ from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
 from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
 from symdiff.ground.advice import REFUSED
+from symdiff.libraries.stats.table import DISTRIBUTIONS
+from symdiff.libraries.xp import ABSENT, CHAPTERS, linalg
 from symdiff.printing import text
-from symdiff.simplify import RULES, simplify
-from symdiff.stats.table import DISTRIBUTIONS
-from symdiff.xp import ABSENT, CHAPTERS, linalg
+from symdiff.rewrite import RULES, simplify
 
 PAGE = Path(__file__).with_name("functions.md")
 

@@ -86,20 +86,19 @@ from .ground.version import other_distribution as _other_distribution
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
-    from . import stats as stats
-    from . import xp as xp
-    from .complexes import ComplexArray, complex_array, wirtinger
     from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
     from .frontend.functions.custom import custom
     from .frontend.functions.external import external
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
-    from .integrations.density import density
-    from .integrations.objective import Objective, objective
-    from .integrations.problem import problem
-    from .integrations.read_jax import from_jax
-    from .integrations.read_torch import from_torch
+    from .libraries import stats, xp
+    from .libraries.complexes import ComplexArray, complex_array, wirtinger
+    from .libraries.integrations.density import density
+    from .libraries.integrations.objective import Objective, objective
+    from .libraries.integrations.problem import problem
+    from .libraries.integrations.read_jax import from_jax
+    from .libraries.integrations.read_torch import from_torch
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
@@ -188,48 +187,48 @@ _LATER = {
     **dict.fromkeys(("hvp", "jvp", "vjp"), ".frontend.derivatives"),
     "Definitions": ".frontend.sympy.forms",
     "Kernel": ".runtime.kernel",
-    "Objective": ".integrations.objective",
+    "Objective": ".libraries.integrations.objective",
     "Report": ".tools.checking.check",
     "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
-    "density": ".integrations.density",
+    "density": ".libraries.integrations.density",
     "external": ".frontend.functions.external",
-    "complex_array": ".complexes",
+    "complex_array": ".libraries.complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
-    "from_jax": ".integrations.read_jax",
-    "from_torch": ".integrations.read_torch",
+    "from_jax": ".libraries.integrations.read_jax",
+    "from_torch": ".libraries.integrations.read_torch",
     "iterate": ".frontend.functions.recurrence",
     "laplace": ".frontend.functions.solutions",
     "linear_operator": ".tools.linear_operator",
     "minimizer": ".frontend.functions.solutions",
-    "objective": ".integrations.objective",
-    "problem": ".integrations.problem",
+    "objective": ".libraries.integrations.objective",
+    "problem": ".libraries.integrations.problem",
     "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
     "sum_over": ".frontend.functions.recurrence",
-    "ComplexArray": ".complexes",
+    "ComplexArray": ".libraries.complexes",
     "while_loop": ".frontend.functions.recurrence",
-    "wirtinger": ".complexes",
+    "wirtinger": ".libraries.complexes",
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
 #: What earlier stages call of later ones: the module of each hook, imported at the first call.
 _HOOKS = {
     "benchmark": ".tools.reading.benchmark",
-    "complexes": ".complexes",
+    "complexes": ".libraries.complexes",
     "drawings": ".tools.reading.drawings",
-    "fourier": ".complexes.fourier",
+    "fourier": ".libraries.complexes.fourier",
     "page": ".tools.reading.page",
     "sparse matrices": ".frontend.functions.sparse_matrices",
-    "stats": ".stats.calls",
+    "stats": ".libraries.stats.calls",
     "sympy": ".frontend.sympy",
     "text": ".frontend.text.parse",
-    "xp": ".xp",
-    **{library: f".integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
+    "xp": ".libraries.xp",
+    **{library: f".libraries.integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
 }
 for _name, _hooked in _HOOKS.items():
     _set_hook(_name, _partial(import_module, _hooked, __name__))
@@ -248,7 +247,7 @@ else:
 
 def _found(attribute: str) -> Any:
     if attribute in _MODULES:
-        return import_module(f".{attribute}", __name__)
+        return import_module(f".libraries.{attribute}", __name__)
     if attribute in _LATER:
         found = globals()[attribute] = getattr(import_module(_LATER[attribute], __name__), attribute)
         return found

@@ -39,6 +39,7 @@ from .ground.pickles import refuse_unnumbered, written
 from .ground.progress import begin, note, reported
 from .ground.tracing import record as trace
 from .ground.tracing import traced
+from .lowering.sparse.formats import Format, FormatName, read_formats
 from .runtime.about.formulas import applied, cause_in, shown
 from .runtime.about.origin import Origin
 from .runtime.calls.arguments import Parameter, parameters_of
@@ -65,7 +66,6 @@ from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
 from .runtime.options import Backend, Options
 from .runtime.runners import BACKENDS
-from .sparse.formats import Format, FormatName, read_formats
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
 OPTIONS = (
@@ -379,7 +379,7 @@ def _kernel(
     has_positions = any(node.dtype is INT for node in inputs)
     ranges: Sequence[PositionRange] = ()
     if has_positions:
-        from .simplify import inline
+        from .rewrite import inline
 
         ranges = ranges_of(inline([output.node for output in problem().outputs], ("custom",)))
     return Kernel(
@@ -434,7 +434,7 @@ def _named(problem: Problem) -> Kernel:
 
 
 def _packed(problem: Problem) -> tuple[Any, ...]:
-    from .simplify import inline
+    from .rewrite import inline
 
     arguments, outputs, structure, options, backend, formats = problem
     # a custom function's rule holds Python functions, and its value alone is needed again

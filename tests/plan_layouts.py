@@ -14,10 +14,8 @@ from plan_reference import Reference
 import symdiff as sd
 from symdiff._kernels.plan import Plan, PlanUnits
 from symdiff.graph import Node
-from symdiff.lowering.program import Program
-from symdiff.lowering.unroll import unroll
-from symdiff.plan import bound
-from symdiff.plan.bound import (
+from symdiff.lowering.plan import bound
+from symdiff.lowering.plan.bound import (
     ARENA,
     BEFORE,
     CONSTANT,
@@ -29,6 +27,8 @@ from symdiff.plan.bound import (
     PlanArray,
     View,
 )
+from symdiff.lowering.program import Program
+from symdiff.lowering.unroll import unroll
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.toolchain.host import native_target
 

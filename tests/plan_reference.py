@@ -13,8 +13,8 @@ from program_reference import evaluate
 
 from symdiff.errors import SingularMatrixError
 from symdiff.graph.reference import numeric
+from symdiff.lowering.plan import bound
 from symdiff.lowering.program import Program
-from symdiff.plan import bound
 
 Floats = npt.NDArray[np.floating[Any]]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import symdiff as sd
 from symdiff import Array, graph
-from symdiff.calculus.recursive.spectra.isotropic import isotropic_function
-from symdiff.calculus.recursive.spectra.spectral import function_of
+from symdiff.calculus.spectra.isotropic import isotropic_function
+from symdiff.calculus.spectra.spectral import function_of
 from symdiff.graph.contractions import point
 from symdiff.graph.primitives import Body
 from symdiff.graph.reference.interpret import evaluate

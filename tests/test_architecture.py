@@ -162,7 +162,7 @@ def test_later_stages_are_called_by_hooks_that_are_there() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and called_name(node) == "hook"
     }
-    wrapped = {library for library in sd._HOOKS if sd._HOOKS[library].startswith(".integrations.")}
+    wrapped = {library for library in sd._HOOKS if sd._HOOKS[library].startswith(".libraries.integrations.")}
     assert used.keys() - {""} | wrapped == sd._HOOKS.keys()
     for module in sd._HOOKS.values():
         *folders, name = module.strip(".").split(".")

@@ -16,7 +16,7 @@ import standard
 
 import symdiff as sd
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.xp import ABSENT, CHAPTERS, elementwise
+from symdiff.libraries.xp import ABSENT, CHAPTERS, elementwise
 
 xp: Any = sd.xp
 new_numpy = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy follows the standard")

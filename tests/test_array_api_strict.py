@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.xp import elementwise
+from symdiff.libraries.xp import elementwise
 
 strict: Any = pytest.importorskip("array_api_strict")
 xp: Any = sd.xp

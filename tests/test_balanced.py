@@ -17,7 +17,7 @@ import symdiff as sd
 from symdiff.graph import Node, elementwise
 from symdiff.graph.nodes import input as input_node
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify.balanced import balance_products
+from symdiff.rewrite.balanced import balance_products
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "i0(x)": lambda x: mp.besseli(0, x),

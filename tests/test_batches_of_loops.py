@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.plan.steps import Repeated, nested
+from symdiff.lowering.plan.steps import Repeated, nested
 from symdiff.runtime.runners import one_by_one
 
 T = 40

@@ -22,7 +22,7 @@ from symdiff.calculus.rules import DIFFERENTIALS
 from symdiff.graph import BOOL, Node, delta, matrix, postorder, verify
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, Partial, apply
-from symdiff.simplify import inline, simplify
+from symdiff.rewrite import inline, simplify
 
 Floats = npt.NDArray[np.float64]
 #: What an argument is divided by to make it infinite (nan where it is 0), or nan.

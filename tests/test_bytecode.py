@@ -19,7 +19,7 @@ from symdiff.codegen.bytecode.format import Bytecode
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import MAX_ORDER, SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
-from symdiff.simplify import inline
+from symdiff.rewrite import inline
 
 LANES = Target(8)
 TILE = VECTORS * 8 * 8

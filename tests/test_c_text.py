@@ -23,14 +23,14 @@ from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.codegen.c.standalone import emit_standalone
 from symdiff.errors import BuildError
 from symdiff.frontend.formula import read_formula
+from symdiff.lowering.plan.wiring import HELD, MEMORY, Wiring
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
 from symdiff.lowering.unroll import unroll
-from symdiff.plan.wiring import HELD, MEMORY, Wiring
+from symdiff.rewrite import inline, simplify
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags
 from symdiff.runtime.toolchain.host import native_target
-from symdiff.simplify import inline, simplify
 
 
 def test_numbers_are_printed_exactly() -> None:

@@ -73,7 +73,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 #: What an import of all stages is.
-STAGES = "import symdiff.calculus.passes, symdiff.codegen.c.emit, symdiff.plan.planner, symdiff.compiler"
+STAGES = "import symdiff.calculus.passes, symdiff.codegen.c.emit, symdiff.lowering.plan.planner, symdiff.compiler"
 
 
 def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -185,7 +185,7 @@ for backend in ("native", "interpreter", "numpy"):
         np.testing.assert_allclose(slopes(x), wanted.ravel(), rtol=1e-6)
 
 # where it is zero by its form
-from symdiff.sparse.structure import nonzeros
+from symdiff.lowering.sparse.structure import nonzeros
 front = np.array([0.0, 0.0, 1.0, 0.0])
 w = sd.vector("w", 4)
 (found,) = nonzeros([sd.function("cumnorm")(w * front).node], {})
@@ -222,7 +222,7 @@ _add("taxicab", reductions._reduction("taxicab"), 1, 1, 2, ("axis", "keepdims"))
 #: Uses of it: small and of any size, both modes, patterns, with data in rows.
 USES_OF_TAXICAB = """
 import numpy as np, symdiff as sd
-from symdiff.sparse.structure import nonzeros
+from symdiff.lowering.sparse.structure import nonzeros
 rng = np.random.default_rng(1)
 for shape in ((4, 3), ("n", "m")):
     X = sd.array("X", shape)
@@ -348,7 +348,7 @@ def test_operation_of_the_program_without_a_spelling_is_named_at_import(copy: Pa
 
 SIGN_OF_SIGN = """
 from symdiff.graph import elementwise, input
-from symdiff.simplify import simplify
+from symdiff.rewrite import simplify
 once = elementwise("sign", (input("x"),))
 twice = elementwise("sign", (once,))
 assert simplify([twice]) == [{}]

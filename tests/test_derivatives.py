@@ -19,8 +19,8 @@ from symdiff.errors import ArgumentError, DtypeError
 from symdiff.graph import Node, constant, contract, delta, label_sizes, onehot, postorder
 from symdiff.graph.deltas.einsum import einsum, is_plain
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify import rewriter as engine
-from symdiff.simplify import simplify
+from symdiff.rewrite import rewriter as engine
+from symdiff.rewrite import simplify
 
 RNG = np.random.default_rng(3)
 

@@ -16,11 +16,11 @@ from symdiff.graph.dump import _Line, brief, listing
 from symdiff.graph.sizes import named
 from symdiff.ground.budget import Opened
 from symdiff.ground.limits import Budget
+from symdiff.lowering.plan.calls import plan_call
+from symdiff.lowering.plan.plan import Plan
+from symdiff.lowering.plan.steps import Reduction
 from symdiff.lowering.program import Port, Program
 from symdiff.lowering.unroll import unroll
-from symdiff.plan.calls import plan_call
-from symdiff.plan.plan import Plan
-from symdiff.plan.steps import Reduction
 
 x = sd.vector("x", 3)
 A = sd.matrix("A", "n", "n")

@@ -13,10 +13,10 @@ import symdiff as sd
 from symdiff.graph import BOOL, Node, input, verify
 from symdiff.graph.primitives import Assumptions
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.simplify import IDENTITIES
-from symdiff.simplify.equations import Applied, Identity, Letter, Pattern, Plus, Times, Transposed, match, write
-from symdiff.simplify.equations import plain as apply
-from symdiff.simplify.pages import of_the_table
+from symdiff.rewrite import IDENTITIES
+from symdiff.rewrite.equations import Applied, Identity, Letter, Pattern, Plus, Times, Transposed, match, write
+from symdiff.rewrite.equations import plain as apply
+from symdiff.rewrite.pages import of_the_table
 from symdiff.tools.checking.multiprecision import doubles, evaluate_exact, exact
 
 #: Numbers for letters: ordinary ones, small, large and far out, and 0. References of inverses fail far out.

@@ -16,7 +16,7 @@ from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS, Range, apply
-from symdiff.simplify.facts import bounds_of, is_positive, sign_of
+from symdiff.rewrite.facts import bounds_of, is_positive, sign_of
 
 #: Inverses that mpmath finds by search.
 SLOW = {"gammaincinv", "gammainccinv", "betaincinv"}

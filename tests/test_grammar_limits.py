@@ -6,8 +6,8 @@ import pytest
 from test_grammar import FORMULAS
 
 from symdiff.errors import LimitError, SymdiffError
-from symdiff.grammar.syntax import parse_tree
-from symdiff.grammar.tokens import fewest_nodes
+from symdiff.ground.grammar.syntax import parse_tree
+from symdiff.ground.grammar.tokens import fewest_nodes
 from symdiff.ground.limits import Limits
 
 LIMITED = {

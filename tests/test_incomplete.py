@@ -17,7 +17,7 @@ import pytest
 import symdiff as sd
 from symdiff.graph.reference.many_digits import SCALARS
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.stats.table import DISTRIBUTIONS
+from symdiff.libraries.stats.table import DISTRIBUTIONS
 
 BACKENDS = ("native", "interpreter", "numpy")
 OF_GAMMA = [name for name in FUNCTIONS if name.startswith(("gammainc_by", "log_gammainc"))]

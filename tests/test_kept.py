@@ -23,8 +23,8 @@ from symdiff.codegen import Request
 from symdiff.errors import LimitError, SingularMatrixError
 from symdiff.ground import budget
 from symdiff.ground.tracing import VARIABLE
+from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.program import Program
-from symdiff.plan.plan import Plan
 from symdiff.runtime.kept import encoding, keys
 from symdiff.runtime.kept.records import write_waiting
 from symdiff.runtime.runners import BACKENDS as ROWS
@@ -257,7 +257,7 @@ PROCESS = """
     numbers = rng.random((200, 64)), rng.random((64, 48)), rng.random(48)
     if sys.argv[1:] != ["first"] and {known}:
         import symdiff.compiler as c, symdiff.calculus.passes as s, symdiff.lowering.unroll as u
-        import symdiff.plan.planner as p
+        import symdiff.lowering.plan.planner as p
         def refuse(*args, **more):
             raise AssertionError("it is known")
         for module, name in ((c, "read_formula"), (s, "settle"), (u, "unroll"), (c, "choose"), (p, "make_plan")):

@@ -16,7 +16,7 @@ import symdiff as sd
 from symdiff.frontend.formula import read_formula
 from symdiff.graph import Node, constant, contract, input, inputs_of, matmul, matrix, postorder, swap
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify import simplify
+from symdiff.rewrite import simplify
 from symdiff.tools.checking.multiprecision import directional
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from test_legible_forms import computed, restricted
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
 from symdiff.graph import Node, inputs_of, postorder
-from symdiff.simplify import simplify
+from symdiff.rewrite import simplify
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from symdiff.graph import Node, contract, input, inputs_of, matmul, swap
 from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.arithmetic import fraction_of, one_less, product_of
-from symdiff.simplify import simplify
+from symdiff.rewrite import simplify
 from symdiff.tools.checking.multiprecision import directional
 
 

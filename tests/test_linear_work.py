@@ -16,8 +16,8 @@ from symdiff.errors import ShapeError
 from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, postorder
 from symdiff.graph.sizes import named
+from symdiff.lowering.plan.loops.ranges import cut
 from symdiff.lowering.unroll import expand_functions, unroll
-from symdiff.plan.loops.ranges import cut
 
 
 def test_rows_of_an_array_are_joined_without_taking_it_apart() -> None:
@@ -98,7 +98,7 @@ def _stages(formula: Callable[[int], tuple[sd.Array, sd.Array]], n: int) -> Iter
     inputs: list[Node] = [x.node]
     nodes = [part.node for part in (f, slope)]
     yield "expand", calls(expand_functions, nodes)[0]
-    from symdiff.simplify import inline, simplify
+    from symdiff.rewrite import inline, simplify
 
     count, simplified = calls(lambda: simplify(inline(nodes)))
     yield "simplify", count

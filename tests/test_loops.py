@@ -11,7 +11,7 @@ import symdiff as sd
 from symdiff._kernels.plan import Plan
 from symdiff.calculus.recursive import recurrence as rules
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
-from symdiff.plan import bound
+from symdiff.lowering.plan import bound
 
 BACKENDS = ("numpy", "auto", "interpreter")
 

@@ -17,10 +17,10 @@ from symdiff.graph import REAL, elementwise
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.ground.limits import LIMITS
 from symdiff.lowering.builder import ProgramBuilder
+from symdiff.lowering.plan.plan import Plan, programs_of
+from symdiff.lowering.plan.steps import Call
 from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
-from symdiff.plan.plan import Plan, programs_of
-from symdiff.plan.steps import Call
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners.lowering import OPERATION, lower, most_operations
 from symdiff.runtime.runners.native import target_of

@@ -15,7 +15,7 @@ from symdiff.calculus.cost import cost
 from symdiff.calculus.modes import pullback
 from symdiff.graph import INT, Node, broadcast_to, constant, inputs_of, postorder, verify
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify.narrowing import narrow
+from symdiff.rewrite.narrowing import narrow
 
 T, B, H = 6, 4, 3
 start, more = sd.symbol("start", (B, H)), sd.symbol("more", (B,))

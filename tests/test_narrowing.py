@@ -18,8 +18,8 @@ from symdiff.graph import INT, Item, Node, broadcast_to, constant, gather, input
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import Dim, named, value
-from symdiff.simplify.counting import count_from_whole
-from symdiff.simplify.narrowing import narrow
+from symdiff.rewrite.counting import count_from_whole
+from symdiff.rewrite.narrowing import narrow
 
 few = settings(
     max_examples=100, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)

@@ -32,7 +32,7 @@ def test_examples_run(page: Path) -> None:
 def test_examples_of_docstrings_run() -> None:
     attempted, failed = 0, []
     for module in pkgutil.walk_packages(symdiff.__path__, "symdiff."):
-        if not any(part in module.name for part in ("_kernels", "__main__", ".integrations.")):
+        if not any(part in module.name for part in ("_kernels", "__main__", ".libraries.integrations.")):
             found = doctest.testmod(importlib.import_module(module.name), optionflags=doctest.ELLIPSIS)
             attempted += found.attempted
             failed += [module.name] * bool(found.failed)

@@ -19,15 +19,15 @@ from symdiff.graph import input as variable
 from symdiff.graph.scalars.functions import apply
 from symdiff.graph.sizes import LEAST, named, same_elements, sign
 from symdiff.ground.limits import LIMITS
-from symdiff.plan.calls import plan_call
-from symdiff.plan.loops.access import NoLoopError
-from symdiff.plan.loops.ranges import cut
-from symdiff.plan.plan import Plan
-from symdiff.plan.steps import LoopStep
+from symdiff.lowering.plan.calls import plan_call
+from symdiff.lowering.plan.loops.access import NoLoopError
+from symdiff.lowering.plan.loops.ranges import cut
+from symdiff.lowering.plan.plan import Plan
+from symdiff.lowering.plan.steps import LoopStep
+from symdiff.rewrite import inline, simplify
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.runners.plans import PlanRunner
-from symdiff.simplify import inline, simplify
 
 Array = npt.NDArray[Any]
 N, M = named("n"), named("m")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.plan.calls import MOST_ELEMENTS
+from symdiff.lowering.plan.calls import MOST_ELEMENTS
 
 rng = np.random.default_rng(5)
 SHAPES = [(30, 30, 30), (20, 20, 20, 20), (8, 8, 8, 8, 8), (32, 4, 32, 2), (32, 32, 6)]

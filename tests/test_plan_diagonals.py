@@ -11,8 +11,8 @@ import pytest
 
 import symdiff as sd
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.plan.planner import make_plan
-from symdiff.plan.steps import LoopStep
+from symdiff.lowering.plan.planner import make_plan
+from symdiff.lowering.plan.steps import LoopStep
 
 Array = npt.NDArray[Any]
 rng = np.random.default_rng(7)

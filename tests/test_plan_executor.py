@@ -24,10 +24,8 @@ from plan_layouts import (
 import symdiff as sd
 from symdiff._kernels.plan import PlanUnits
 from symdiff.errors import SingularMatrixError
-from symdiff.lowering.program import Program
-from symdiff.lowering.unroll import unroll
-from symdiff.plan import bound
-from symdiff.plan.bound import (
+from symdiff.lowering.plan import bound
+from symdiff.lowering.plan.bound import (
     BEFORE,
     CONSTANT,
     COUNT,
@@ -43,6 +41,8 @@ from symdiff.plan.bound import (
     ReduceStep,
     View,
 )
+from symdiff.lowering.program import Program
+from symdiff.lowering.unroll import unroll
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 
 

@@ -14,11 +14,8 @@ from plan_layouts import (
     use,
 )
 
-from symdiff.plan import bound
-from symdiff.plan.bound import (
-    INPUT,
-    OUTPUT,
-)
+from symdiff.lowering.plan import bound
+from symdiff.lowering.plan.bound import INPUT, OUTPUT
 
 
 @pytest.mark.parametrize("single", [False, True])

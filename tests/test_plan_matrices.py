@@ -15,9 +15,9 @@ from plan_reference import Reference
 import symdiff as sd
 from symdiff._kernels.matrix.batches import USUAL
 from symdiff.errors import SingularMatrixError
-from symdiff.plan import bound
-from symdiff.plan.bound import BEFORE, INPUT, OUTPUT, FactorStep
-from symdiff.plan.calls import plan_call
+from symdiff.lowering.plan import bound
+from symdiff.lowering.plan.bound import BEFORE, INPUT, OUTPUT, FactorStep
+from symdiff.lowering.plan.calls import plan_call
 from symdiff.runtime.toolchain.host import native_target
 
 SIZES = [1, 2, 3, 5, 8, 13, 17, 31, 48, 49, 64, 65, 70]

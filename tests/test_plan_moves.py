@@ -18,8 +18,8 @@ from plan_layouts import (
 )
 from plan_reference import Reference
 
-from symdiff.plan import bound
-from symdiff.plan.bound import (
+from symdiff.lowering.plan import bound
+from symdiff.lowering.plan.bound import (
     BEFORE,
     INPUT,
     OUTPUT,

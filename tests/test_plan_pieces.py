@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.plan.planner import make_plan
-from symdiff.plan.steps import LoopStep
+from symdiff.lowering.plan.planner import make_plan
+from symdiff.lowering.plan.steps import LoopStep
 
 #: Arrays made of parts of a matrix, of a vector and of constants; the parts follow each other along either axis.
 WHOLE: dict[str, Any] = {

@@ -20,8 +20,8 @@ from plan_layouts import (
 from plan_reference import Reference
 
 from symdiff._kernels.plan import bind
-from symdiff.plan import bound
-from symdiff.plan.bound import (
+from symdiff.lowering.plan import bound
+from symdiff.lowering.plan.bound import (
     AFTER,
     ARENA,
     BEFORE,

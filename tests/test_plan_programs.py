@@ -19,17 +19,8 @@ from plan_layouts import (
 from plan_reference import Reference
 
 import symdiff as sd
+from symdiff.lowering.plan.bound import BEFORE, INPUT, OUTPUT, TILE, CopyStep, FillStep, ProgramStep, View
 from symdiff.lowering.unroll import unroll
-from symdiff.plan.bound import (
-    BEFORE,
-    INPUT,
-    OUTPUT,
-    TILE,
-    CopyStep,
-    FillStep,
-    ProgramStep,
-    View,
-)
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -19,10 +19,10 @@ from symdiff.errors import SymdiffError, UnsupportedError
 from symdiff.frontend.array import Array as Formulated
 from symdiff.graph import Node
 from symdiff.graph.sizes import value
+from symdiff.rewrite import inline
 from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.numpy import NumpyRunner
 from symdiff.runtime.runners.plans import PlanRunner
-from symdiff.simplify import inline
 
 Array = npt.NDArray[Any]
 

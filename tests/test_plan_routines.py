@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import symdiff as sd
 from symdiff._kernels.plan import Plan
-from symdiff.plan.bound import ARENA, INPUT, OUTPUT, TILE, PlanArray, RoutineStep
+from symdiff.lowering.plan.bound import ARENA, INPUT, OUTPUT, TILE, PlanArray, RoutineStep
 
 Array = npt.NDArray[Any]
 rng = np.random.default_rng(11)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
-from symdiff.plan.calls import plan_call
-from symdiff.plan.steps import LoopStep, Product
+from symdiff.lowering.plan.calls import plan_call
+from symdiff.lowering.plan.steps import LoopStep, Product
 
 Floats = npt.NDArray[np.floating[Any]]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.graph import pad, postorder
-from symdiff.plan.calls import plan_call
-from symdiff.plan.passes.stencils import PADDED, with_borders_apart
-from symdiff.plan.steps import Call
+from symdiff.lowering.plan.calls import plan_call
+from symdiff.lowering.plan.passes.stencils import PADDED, with_borders_apart
+from symdiff.lowering.plan.steps import Call
 
 Grid = Callable[[Any], Any]
 

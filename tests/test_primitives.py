@@ -25,13 +25,13 @@ from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.sizes import named
 from symdiff.lowering.program import SIGNATURES
+from symdiff.lowering.sparse.structure import nonzeros
 from symdiff.printing.calls import CALLS
 from symdiff.printing.latex import LatexStyle
 from symdiff.printing.notation.from_graph import WRITERS
 from symdiff.printing.text import TextStyle
 from symdiff.printing.unicode import MathStyle
-from symdiff.simplify import inline
-from symdiff.sparse.structure import nonzeros
+from symdiff.rewrite import inline
 
 X, Y, Z, V = graph.input("X", (4, 4)), graph.input("Y", (4, 4)), graph.input("Z", (2, 3, 3)), graph.input("V", (4,))
 S = graph.placeholder(("carried", 0), (4,))

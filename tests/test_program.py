@@ -17,7 +17,7 @@ from symdiff.graph.reference.interpret import evaluate as interpret
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lowering.program import SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
-from symdiff.simplify import simplify
+from symdiff.rewrite import simplify
 
 
 def example() -> Program:

@@ -22,8 +22,8 @@ from symdiff.frontend.outputs import leaves
 from symdiff.graph import Node, constant, postorder, verify
 from symdiff.graph.deltas.einsum import einsum, is_plain, is_structured, scale_by
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify import RULES, inline, simplify, stabilize
-from symdiff.simplify.rewriter import READING
+from symdiff.rewrite import RULES, inline, simplify, stabilize
+from symdiff.rewrite.rewriter import READING
 from symdiff.tools.checking.multiprecision import directional
 
 few = settings(

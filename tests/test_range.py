@@ -21,8 +21,8 @@ from symdiff.frontend.array import Array
 from symdiff.graph import Node, constant, elementwise, inputs_of
 from symdiff.graph.nodes import input as input_node
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify import RULES, Rule
-from symdiff.simplify.kept_range import PRODUCTS, keeps_range
+from symdiff.rewrite import RULES, Rule
+from symdiff.rewrite.kept_range import PRODUCTS, keeps_range
 from symdiff.tools.checking.multiprecision import exact_values
 
 KNOWN = [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify import simplify
+from symdiff.rewrite import simplify
 
 
 @pytest.mark.parametrize(

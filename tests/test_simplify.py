@@ -17,8 +17,8 @@ from symdiff.frontend.formula import read_formula
 from symdiff.graph import contract, delta, onehot, postorder, slicing, verify, whole
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import named
-from symdiff.simplify import simplify
-from symdiff.simplify.rewriter import PLAIN, RULES, settle
+from symdiff.rewrite import simplify
+from symdiff.rewrite.rewriter import PLAIN, RULES, settle
 
 FAR = [-1000.0, -700.0, -30.0, -1e-9, 0.0, 1e-9, 2.0, 30.0, 700.0, 1000.0]
 

@@ -13,9 +13,9 @@ from effort import calls
 import symdiff as sd
 from symdiff.graph import Node, broadcast_to, constant, elementwise, input, label, reshape
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.simplify import RULES
-from symdiff.simplify.rewriter import Rule, _Rules, _settle, is_linked
-from symdiff.simplify.stability.points import is_nonzero
+from symdiff.rewrite import RULES
+from symdiff.rewrite.rewriter import Rule, _Rules, _settle, is_linked
+from symdiff.rewrite.stability.points import is_nonzero
 
 Array = sd.Array
 

@@ -14,9 +14,9 @@ import pytest
 from symdiff.graph import Node, constant, elementwise, input, postorder
 from symdiff.graph.scalars.arithmetic import factors_of, has_one_more, powers_of, terms_of
 from symdiff.ground.gc_pause import paused
-from symdiff.simplify import rewriter, simplify, stabilize
-from symdiff.simplify.cancelling import fractions
-from symdiff.simplify.stability import exponentials, exponents, factors, laurent, points, products, removable
+from symdiff.rewrite import rewriter, simplify, stabilize
+from symdiff.rewrite.cancelling import fractions
+from symdiff.rewrite.stability import exponentials, exponents, factors, laurent, points, products, removable
 
 X = [input(name) for name in "abcd"]
 #: Functions of one number; what divides, and what exponents are made of, come often.

@@ -14,7 +14,7 @@ import scipy.sparse
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
-from symdiff.sparse.scipy_arrays import kind_of
+from symdiff.lowering.sparse.scipy_arrays import kind_of
 
 RNG = np.random.default_rng(3)
 
@@ -417,7 +417,7 @@ def test_a_pattern_that_is_put_in_order_is_refused_before_it_is_made(monkeypatch
     """Where boxes do not hold, the memory of a list of all elements counts, and nothing of the pattern is made."""
     kernel = sd.compile(sd.jacobian("outer(x, x)", "x", x="n"), sparse="values")
     assert kernel.pattern(n=3)[0].size == 15
-    monkeypatch.setattr("symdiff.sparse.entries._memory", lambda: 25 * 10**9)
+    monkeypatch.setattr("symdiff.lowering.sparse.entries._memory", lambda: 25 * 10**9)
     tracemalloc.start()
     try:
         with pytest.raises(sd.LimitError, match=r"has up to [\d,]+ entries and takes \d+ GB"):

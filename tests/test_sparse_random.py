@@ -9,7 +9,7 @@ import pytest
 from sparse_formulas import draw_scalar, draw_vector, probe
 
 import symdiff as sd
-from symdiff.sparse import layouts
+from symdiff.lowering.sparse import layouts
 
 KINDS = ("csr", "csc", "coo")
 

@@ -14,7 +14,7 @@ import scipy.stats
 
 import symdiff as sd
 from symdiff.frontend.text.vocabulary import TEXT_FUNCTIONS, VOCABULARY
-from symdiff.stats.table import DISTRIBUTIONS, Distribution, named_functions
+from symdiff.libraries.stats.table import DISTRIBUTIONS, Distribution, named_functions
 
 CONTINUOUS = [row for row in DISTRIBUTIONS.values() if row.module == "continuous"]
 DISCRETE = [row for row in DISTRIBUTIONS.values() if row.module == "discrete"]

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 import symdiff as sd
 from symdiff.graph import postorder
 from symdiff.graph.primitives import MATRIX_OPS
-from symdiff.plan.loops.access import BATCH
-from symdiff.plan.passes.batch import lift
-from symdiff.simplify import inline
+from symdiff.lowering.plan.loops.access import BATCH
+from symdiff.lowering.plan.passes.batch import lift
+from symdiff.rewrite import inline
 
 #: Of a shared matrix A and vector w, and of x and y of each sample.
 A, w, x, y = sd.matrix("A", 3, 3), sd.vector("w", 4), sd.vector("x", 3), sd.vector("y", 4)

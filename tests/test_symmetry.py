@@ -18,9 +18,9 @@ from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import contract, matrix, postorder, swap
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.simplify import simplify
-from symdiff.simplify.facts import is_symmetric
-from symdiff.simplify.matrices.symmetry import upright
+from symdiff.rewrite import simplify
+from symdiff.rewrite.facts import is_symmetric
+from symdiff.rewrite.matrices.symmetry import upright
 
 SHAPES = {"X": (3, 2), "A": (3, 3), "x": 3, "y": 3}
 SYMMETRIC = [

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.graph import postorder
-from symdiff.plan.calls import plan_call
-from symdiff.plan.steps import Call, LoopStep, Repeated, nested
+from symdiff.lowering.plan.calls import plan_call
+from symdiff.lowering.plan.steps import Call, LoopStep, Repeated, nested
 
 #: Lengths around those of vectors, of float32 as well, and around what one element may have to itself.
 LENGTHS = (1, 2, 3, 5, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 71, 100)

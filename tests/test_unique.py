@@ -32,7 +32,7 @@ from symdiff.graph import (
 )
 from symdiff.graph.primitives import PRIMITIVES, SELECTING, Items
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.simplify.stability import factors, lengths, products, removable
+from symdiff.rewrite.stability import factors, lengths, products, removable
 
 
 def recursion(roots: list[Node], settled: int = 0) -> list[Node]:

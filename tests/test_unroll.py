@@ -16,7 +16,7 @@ from program_reference import evaluate
 import symdiff as sd
 from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
-from symdiff.simplify import inline
+from symdiff.rewrite import inline
 
 x, y, c = sd.scalar("x"), sd.scalar("y"), sd.scalar("c")
 C = 1.3

@@ -13,7 +13,7 @@ import pytest
 import symdiff as sd
 from symdiff.graph import input
 from symdiff.graph.scalars.arithmetic import PowerProduct
-from symdiff.simplify.cancelling.monomials import like
+from symdiff.rewrite.cancelling.monomials import like
 
 
 def fraction(draw: random.Random) -> tuple[Any, Any]:

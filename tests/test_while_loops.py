@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
-from symdiff.plan.steps import Repeated
+from symdiff.lowering.plan.steps import Repeated
 
 a, b = sd.scalar("a"), sd.scalar("b")
 

@@ -15,7 +15,8 @@ Files
     masking        strong-zero masks and their algebra
     strong_zeros   which elements of an operation depend on which, and what needs a strong zero
     modes          forward and reverse mode
-    recursive      operations whose derivative takes the differentiator: determinants, recurrences, spectra
+    recursive      operations whose derivative takes the differentiator: determinants, recurrences
+    spectra        eigenvalues, eigenvectors and functions of symmetric matrices
     linearity      whether a formula is linear in its seeds
     cost           an estimate of what a formula costs
     wrt            what a formula is differentiated with respect to

@@ -28,7 +28,7 @@ def mask_matrices(roots: Sequence[Node]) -> list[Node]:
     Parameters
     ----------
     roots : sequence of Node
-        What is computed, without custom functions (see :func:`symdiff.simplify.inline`).
+        What is computed, without custom functions (see :func:`symdiff.rewrite.inline`).
 
     Returns
     -------

@@ -22,12 +22,12 @@ from ..ground.budget import current, uncounted
 from ..ground.gc_pause import paused
 from ..ground.limits import BUDGETS
 from ..ground.tracing import record
-from ..simplify import by_inverses, simplify
+from ..rewrite import by_inverses, simplify
 from .cost import cost
 from .modes import pullback, pushforward
 from .recursive import determinant, exponential, pseudo_inverse, recurrence
-from .recursive.spectra import spectral
 from .row_jacobians import by_rows
+from .spectra import spectral
 from .wrt import Cut, InputPart, Known, Orders, disconnection
 
 __all__ = ["Trail", "derivative", "gradient", "hessian", "hvp", "jacobian", "jvp", "vjp"]
@@ -216,7 +216,7 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
             whole += postorder([term for _, term in terms])
     (result,) = trail.finish(cut, [cut.node])
     if result.shape == ():
-        from ..simplify.powers import as_polynomial  # not needed by most programs
+        from ..rewrite.powers import as_polynomial  # not needed by most programs
 
         collected = as_polynomial(cut.node, {node for node in whole if node.is_additive})
         if collected is not None:

@@ -9,10 +9,10 @@ from ..graph.dump import listing
 from ..graph.kinds import TAKEN, WRAPPER
 from ..graph.primitives import OF_MATRICES
 from ..ground.tracing import record as trace
-from ..simplify import finish, inline, join_cosines, simplify, stabilize
-from ..simplify.balanced import balance_products
-from ..simplify.counting import count_from_whole
-from ..simplify.narrowing import narrow
+from ..rewrite import finish, inline, join_cosines, simplify, stabilize
+from ..rewrite.balanced import balance_products
+from ..rewrite.counting import count_from_whole
+from ..rewrite.narrowing import narrow
 from .demand import mask_matrices
 from .recursive.joined import join_recurrences
 from .recursive.lifted import lift_products

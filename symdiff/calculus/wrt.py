@@ -21,7 +21,7 @@ from ..graph.deltas.structural import transposed
 from ..graph.dump import term_text
 from ..graph.kinds import BRANCHING
 from ..graph.sizes import show
-from ..simplify import (
+from ..rewrite import (
     join_cosines,
     lengths_of_one,
     named_signs,
@@ -32,11 +32,11 @@ from ..simplify import (
     with_names,
     without_names,
 )
-from ..simplify.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
+from ..rewrite.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from .linear import LINEAR
 from .modes import pushforward
-from .recursive.spectra.projectors import in_projectors
 from .selections import has_jumps, mean_of_sides, selections_that_meet, without_sides
+from .spectra.projectors import in_projectors
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
@@ -185,7 +185,7 @@ class Cut:
         cut, *by = substitute([node, *group], stand_in) if stand_in else [node, *group]
         cut, self.names = without_names(cut)
         if opened:
-            from ..simplify.cancelling.opposites import opened_shares  # not needed by an import
+            from ..rewrite.cancelling.opposites import opened_shares  # not needed by an import
 
             cut = opened_shares(cut, by)
         cut = without_sides(cut)
@@ -197,7 +197,7 @@ class Cut:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
         (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
-        from ..simplify.narrowing import narrow  # not needed by an import
+        from ..rewrite.narrowing import narrow  # not needed by an import
 
         (narrowed,) = narrow([stable])
         self.node, self.signs = named_signs(smooth_directions(lengths_of_one(narrowed), _elementwise_slope))

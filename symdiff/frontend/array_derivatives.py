@@ -16,7 +16,7 @@ from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph import BOOL, INT, Node, concatenate, reshape
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Shape, show
-from ..simplify import simplify
+from ..rewrite import simplify
 from .array import Array, asarray
 from .numpy.operands import as_node, find_spans, provenance_of
 from .outputs import is_structure, leaves, pack, template_of, unpack

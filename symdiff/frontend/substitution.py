@@ -27,7 +27,7 @@ def apply_to(outputs: Sequence[Node], inputs: Sequence[Node], given: Sequence[No
     ShapeError
         If shapes do not fit.
     """
-    from ..simplify.facts import lacks  # not needed by a value
+    from ..rewrite.facts import lacks  # not needed by a value
 
     for own, node in zip(inputs, given, strict=True):
         if lacks(node, own.assumptions):

@@ -42,7 +42,7 @@ class Node(Unique):
         Kinds of its operation and of those it is computed from; see :mod:`symdiff.graph.kinds`.
     settled, tried : int
         What simplification knows of the node and all below it, and of the node alone, which is no part of
-        what it is; see :mod:`symdiff.simplify.rewriter`.
+        what it is; see :mod:`symdiff.rewrite.rewriter`.
 
     Notes
     -----
@@ -106,7 +106,7 @@ class Node(Unique):
 
     @property
     def assumptions(self) -> Assumptions:
-        """What is known of the numbers of an input; of any other node :mod:`symdiff.simplify.facts` finds it."""
+        """What is known of the numbers of an input; of any other node :mod:`symdiff.rewrite.facts` finds it."""
         return self.payload.assumptions if type(self.payload) in (Declared, Placeholder) else NOTHING_KNOWN
 
     def __repr__(self) -> str:

@@ -206,7 +206,7 @@ class Spectral(NamedTuple):
     """A function of a symmetric matrix, or the derivative of one.
 
     ``function`` is a formula of one eigenvalue and of ``parameters`` numbers, ``weights`` its divided difference over
-    one eigenvalue more than there are directions: :mod:`symdiff.calculus.recursive.spectra.divided_differences`.
+    one eigenvalue more than there are directions: :mod:`symdiff.calculus.spectra.divided_differences`.
     """
 
     name: str

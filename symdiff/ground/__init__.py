@@ -13,6 +13,7 @@ Files
     version    the version of the package
     limits     limits and options with their defaults
     budget     the account of work of one public call
+    grammar    formula text to a syntax tree
     names      which texts are names
     advice     what to write in place of names that other libraries have
     guard      unforeseen errors of public functions as errors of symdiff

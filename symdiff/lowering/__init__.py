@@ -26,6 +26,8 @@ Files
     arrays       each array operation, element by element
     factorize    common factors and divisors factored out of sums
     unroll       a whole formula: every node, then the order of values
+    plan         what is run how: steps of a whole call over arrays
+    sparse       which elements of a result are not zero by construction, and formulas for these alone
 Add
     what runs along an axis: a row of ``FOLDS`` in ``expand``; what reduces an axis: one of ``EXPANSIONS``; any other
     array operation: a function in ``arrays``; a scalar operation: a row of ``SIGNATURES`` in ``program``

@@ -25,7 +25,7 @@ INDEFINITE = "a matrix to factorise is not positive definite"
 
 def said_of_indefinite(matrix: Node) -> str:
     """Return what is said of a matrix that is declared definite and is not; "" where none is declared so."""
-    from ..simplify.facts import is_definite  # not needed by a value that is known
+    from ..rewrite.facts import is_definite  # not needed by a value that is known
 
     if not is_definite(matrix):
         return ""

@@ -15,7 +15,7 @@ from ..graph.kinds import EXPANDED
 from ..graph.scalars.functions import FUNCTIONS, to_real
 from ..graph.sizes import show
 from ..ground.gc_pause import paused
-from ..simplify import is_symmetric
+from ..rewrite import is_symmetric
 from .arrays import ARRAYS, is_plain, lower_elementwise, lower_scalar
 from .builder import PAIRS, Ids, ProgramBuilder, fixed_shape
 from .factorize import factor_out
@@ -57,7 +57,7 @@ def unroll(
     inputs : sequence of Node
         In the order of the kernel's arguments; all sizes fixed.
     outputs : sequence of Node
-        Without names, barriers and custom functions (see :func:`symdiff.simplify.inline`).
+        Without names, barriers and custom functions (see :func:`symdiff.rewrite.inline`).
     limit : int
         Number of scalar operations beyond which the formula is refused.
     hessians : collection of int

@@ -17,10 +17,10 @@ from ..graph.deltas.affine import STRUCTURE
 from ..graph.scalars.arithmetic import PowerProduct
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
-from ..simplify.cancelling.lowest_terms import wholes_in_lowest_terms
-from ..simplify.cancelling.monomials import monomial, written
-from ..simplify.cancelling.parts import total_of
-from ..simplify.rewriter import finish, make, shorten
+from ..rewrite.cancelling.lowest_terms import wholes_in_lowest_terms
+from ..rewrite.cancelling.monomials import monomial, written
+from ..rewrite.cancelling.parts import total_of
+from ..rewrite.rewriter import finish, make, shorten
 from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one
 from .layout import lay_out

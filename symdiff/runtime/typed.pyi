@@ -13,7 +13,7 @@ from scipy.sparse import bsr_array, coo_array, csc_array, csr_array  # with type
 from ..frontend.array import Array
 from ..frontend.outputs.display import FormulaDict
 from ..ground.limits import Budget
-from ..sparse.formats import FormatName
+from ..lowering.sparse.formats import FormatName
 from .kernel import Kernel
 from .options import Backend
 

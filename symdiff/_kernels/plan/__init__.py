@@ -1,7 +1,7 @@
 """The executor of plans: steps over arrays, bound to sizes, in one C function.
 
 Takes
-    the tuples of ``symdiff/plan/bound.py``, units, a caller's arrays
+    the tuples of ``symdiff/lowering/plan/bound.py``, units, a caller's arrays
 Gives
     results in the caller's arrays, or the lowest sample that failed
 Invariants
@@ -20,7 +20,8 @@ Files
     entry.pxd     what the call path asks for
     entry.pyx     the plans of a kernel, by kinds of calls
 Add
-    a kind of step: a tuple in ``plan/bound.py``, a function in ``steps/``, its row in ``run.h``, checks in ``bind.pyx``
+    a kind of step: a tuple in ``lowering/plan/bound.py``, a function in ``steps/``, its row in ``run.h``, checks in
+    ``bind.pyx``
 """
 
 from .executor import Plan, PlanUnits

@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""From the tuples of ``symdiff/plan/bound.py`` to the structures that run (``plan.h``).
+"""From the tuples of ``symdiff/lowering/plan/bound.py`` to the structures that run (``plan.h``).
 
 Memory safety depends on what is checked here: a plan that passes reads and writes within its arrays, whatever its
 inputs hold. What is wrong is a ``ValueError``, for it is the planner's mistake and no user's.

@@ -3,8 +3,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...plan.bound import BoundStep, PlanArray
-from ...plan.wiring import Wiring
+from ...lowering.plan.bound import BoundStep, PlanArray
+from ...lowering.plan.wiring import Wiring
 from ..unit import NativeCall
 
 class PlanUnits:

@@ -1,6 +1,6 @@
 """The executor of plans: a list of steps over arrays, bound to sizes, run without Python.
 
-What a plan is, :mod:`symdiff.plan.bound` says; what each step does is C (``run.h`` has the table). Steps that are
+What a plan is, :mod:`symdiff.lowering.plan.bound` says; what each step does is C (``run.h`` has the table). Steps that are
 programs run units (``unit.pyx``), products own kernels, factorizations also LAPACK by SciPy's pointers. A call takes
 memory for what is between the steps from a pool that its plan keeps, so plans allocate nothing in the usual case.
 Both ends of the pool are worked with the GIL held: threads may share a plan, and a process that is forked off has
@@ -121,7 +121,7 @@ cdef class PlanUnits:
     constant : sequence of (sequence of bool)
         For each program the inputs that its units read from one sample, () for none.
     wirings : sequence of (Wiring or None), optional
-        For each program how the loop that it is the body of hands its arrays over (:mod:`symdiff.plan.wiring`), None
+        For each program how the loop that it is the body of hands its arrays over (:mod:`symdiff.lowering.plan.wiring`), None
         where units run one turn; by default none has any.
     """
 

@@ -1,5 +1,5 @@
 /* A bound plan as it runs: arrays, views of them, steps, and what a call in flight has. executor.pyx fills these
-   structures from the tuples of symdiff/plan/bound.py, which say what each step means, and checks them: whatever is
+   structures from the tuples of symdiff/lowering/plan/bound.py, which say what each step means, and checks them: whatever is
    here may be trusted.
 
    The headers in their order: plan.h; nest.h, rows.h, ports.h, short_sums.h, program.h, share.h, product.h, reduce.h,
@@ -126,7 +126,7 @@ typedef struct {
                     diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
   int tight;             /* whether the body of a loop is one such program, and copies; */
-  const long *wiring;    /* and how it hands its arrays over, as plan/wiring.py has it, or null */
+  const long *wiring;    /* and how it hands its arrays over, as lowering/plan/wiring.py has it, or null */
   int direct;            /* SD_ONE and so on, or 0 */
   long count, rows;      /* if direct: neighbours in a row, and rows */
   int copied;            /* if SD_NEIGHBOURS: outputs that are not roomy, */

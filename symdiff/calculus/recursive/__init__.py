@@ -15,7 +15,6 @@ Files
     pseudo_inverse  pseudo-inverses of full column rank
     recurrence      loops: tangents run along, cotangents run back
     segments        loops of many steps backwards, with few states kept
-    spectra         eigenvalues, eigenvectors and functions of symmetric matrices
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls
 """

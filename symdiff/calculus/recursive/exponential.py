@@ -13,8 +13,8 @@ from ...graph.deltas.einsum import scale_by
 from ...graph.nodes import broadcast_shapes
 from ..linear import PULLS, Law
 from ..rules import DIFFERENTIALS, LAWS
-from .spectra.isotropic import gathered
-from .spectra.spectral import behind, of_trace
+from ..spectra.isotropic import gathered
+from ..spectra.spectral import behind, of_trace
 
 
 def _expm(node: Node, tangents: Sequence[Node | None]) -> Node:

@@ -24,7 +24,7 @@ from ...graph import (
 )
 from ...graph.kinds import REPEATED
 from ...graph.primitives import Body
-from ...simplify import simplify
+from ...rewrite import simplify
 
 __all__ = ["join_recurrences"]
 

@@ -32,7 +32,7 @@ from ...graph import (
 from ...graph.kinds import REPEATED
 from ...graph.primitives import Body
 from ...graph.scalars.arithmetic import scaled
-from ...simplify import simplify
+from ...rewrite import simplify
 from .recurrence import KEPT
 
 __all__ = ["lift_products"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...graph import Item, Node, broadcast_to, constant, elementwise, parts_of, reshape, slicing, whole, zeros
 from ...graph.scalars.functions import compare, scalar_constant, to_real
 from ...graph.sizes import Shape
-from ...simplify import simplify
+from ...rewrite import simplify
 from ..masking import Masked, any_along, both
 
 __all__ = ["Marks", "as_mask", "as_numbers", "counted", "marks_of"]

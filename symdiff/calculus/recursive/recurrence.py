@@ -38,7 +38,7 @@ from ...graph.deltas.structural import take_items
 from ...graph.primitives import Body
 from ...graph.scalars.functions import compare
 from ...graph.sizes import Dim, Shape
-from ...simplify import simplify
+from ...rewrite import simplify
 from ..linear import Law
 from ..masking import Masked, add, either
 from ..modes import PUSHED, TRANSPOSED, pull, push

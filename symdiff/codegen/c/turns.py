@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ...lowering.plan.wiring import COUNTER, HELD, MEMORY, Wiring
 from ...lowering.program import Program
-from ...plan.wiring import COUNTER, HELD, MEMORY, Wiring
 from .body import Whole
 from .layout import BatchLayout
 from .spelling import Spelling

@@ -14,10 +14,9 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...graph import Node
 from ...graph.sizes import Dim, Span, product
-from ...lowering.program import Program
-from ...plan.loops.access import Access, AxisIndex
-from ...plan.plan import Plan
-from ...plan.steps import (
+from ...lowering.plan.loops.access import Access, AxisIndex
+from ...lowering.plan.plan import Plan
+from ...lowering.plan.steps import (
     Call,
     LoopPiece,
     LoopStep,
@@ -32,6 +31,7 @@ from ...plan.steps import (
     loops_of,
     nested,
 )
+from ...lowering.program import Program
 from .conditions import conditions_of, dim_text
 from .matrices import FUNCTIONS_OF_MATRICES, matrix_text
 from .program import element_lines, unused

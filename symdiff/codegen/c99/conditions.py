@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import UnsupportedError
 from ...graph.sizes import Dim, Span
-from ...plan.plan import Plan
-from ...plan.steps import LoopStep, loops_of, nested
+from ...lowering.plan.plan import Plan
+from ...lowering.plan.steps import LoopStep, loops_of, nested
 
 __all__ = ["conditions_of", "dim_text"]
 

@@ -16,9 +16,9 @@ from ...graph.kinds import REPEATED
 from ...graph.size_equations import equations
 from ...graph.sizes import Dim, Span, fixed, product
 from ...ground.budget import limits
+from ...lowering.plan.calls import has_steps
+from ...lowering.plan.planner import make_plan
 from ...lowering.program import Program
-from ...plan.calls import has_steps
-from ...plan.planner import make_plan
 from ..names import FORMULA
 from .arrays import ArrayCode
 from .conditions import dim_text

@@ -16,7 +16,7 @@ from ...errors import NotDifferentiableError
 from ...graph import Node, elementwise, rebuild, reshape, substitute, zeros
 from ...graph.primitives import EACH, TOGETHER
 from ...graph.scalars.arithmetic import terms_of
-from ...simplify import simplify
+from ...rewrite import simplify
 from ..array import Array
 from ..numpy.creation import eye
 from .recurrence import while_loop

@@ -34,7 +34,7 @@ from ...graph.scalars.functions import to_real
 from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
 from ...ground.stages import hook
-from ...simplify import simplify
+from ...rewrite import simplify
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input

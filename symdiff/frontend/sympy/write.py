@@ -27,7 +27,7 @@ from ...ground.budget import spend
 from ...printing.notation import Term, counted, written
 from ...printing.notation import postorder as terms_below
 from ...printing.text import TextStyle
-from ...simplify import inline
+from ...rewrite import inline
 from .forms import Adjugate, AdjugateDifferential, Definitions, operation
 from .inputs import Inputs
 from .write_entries import ENTRIES, SCALAR_TERMS, Entries, element, filled

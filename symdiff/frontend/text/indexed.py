@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...errors import LimitError, ParseError, ShapeError
-from ...grammar.syntax import SyntaxNode
 from ...graph.sizes import Dim, show
 from ...ground.budget import spend
+from ...ground.grammar.syntax import SyntaxNode
 from ..array import Array, call
 from ..numpy.library import LIBRARY
 

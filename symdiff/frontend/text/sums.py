@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import LimitError, ParseError
-from ...grammar.syntax import SyntaxNode
 from ...graph import Node, placeholder, postorder, substitute
 from ...graph.sizes import Dim, product
+from ...ground.grammar.syntax import SyntaxNode
 from ...ground.limits import Limits
 from ..array import Array, asarray
 from ..functions.recurrence import sum_over, while_loop

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import ParseError
-from ...grammar.syntax import SyntaxNode, Tree
-from ...grammar.tokens import too_large
 from ...ground.budget import spend
+from ...ground.grammar.syntax import SyntaxNode, Tree
+from ...ground.grammar.tokens import too_large
 from ...ground.limits import Limits
 from .sums import letters_of
 

@@ -2,7 +2,7 @@
 
 What ``take`` makes of an identity, ``take(delta(N, N), at)``, has a 1 in each row at the position that ``at`` says.
 A Jacobian of a gather carries it as a factor beside its deltas, so that these are eliminated as ever. It is
-never multiplied: simplification makes ``put`` of it (:mod:`symdiff.simplify.positions`).
+never multiplied: simplification makes ``put`` of it (:mod:`symdiff.rewrite.positions`).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Function(NamedTuple):
     """One scalar function.
 
     The last nine columns are facts of the function wherever it has a real value. Signs follow from them
-    (:mod:`symdiff.simplify.facts`), and "" or None says that nothing is known.
+    (:mod:`symdiff.rewrite.facts`), and "" or None says that nothing is known.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def _share(x: Node, y: Node, f: Node) -> Node:
 
 
 def _second_share(x: Node, y: Node, f: Node) -> Node:
-    # with the arguments in the other order: whose share it is decides second derivatives, see simplify/cancelling/ties
+    # with the arguments in the other order: whose share it is decides second derivatives, see rewrite/cancelling/ties
     return _share(x, y, elementwise(f.op, (y, x)))
 
 

@@ -28,11 +28,11 @@ from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import as_written
 from ...graph.sizes import Shape
 from ...ground.budget import spend
-from ...simplify.arrays import broadcast_labels
-from ...simplify.inlining import with_names, without_names
-from ...simplify.matrices.symmetry import upright
-from ...simplify.rewriter import spread
-from ...simplify.stability.lengths import shown_lengths
+from ...rewrite.arrays import broadcast_labels
+from ...rewrite.inlining import with_names, without_names
+from ...rewrite.matrices.symmetry import upright
+from ...rewrite.rewriter import spread
+from ...rewrite.stability.lengths import shown_lengths
 from .likes import by_one_share, common_product, like_terms, regrouped, without_opposites
 from .products import (
     WINDOW,

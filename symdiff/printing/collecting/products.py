@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node, axes_of, constant, contract, elementwise, number, reduce
 from ...graph.scalars.arithmetic import is_leaf, terms_of
-from ...simplify.facts import is_surely_positive
-from ...simplify.stability.lengths import squares_of
+from ...rewrite.facts import is_surely_positive
+from ...rewrite.stability.lengths import squares_of
 
 if TYPE_CHECKING:
     pass

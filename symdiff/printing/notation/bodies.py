@@ -11,7 +11,7 @@ from ...graph import number as constant_of
 from ...graph.contractions import parameter, point, spectrum, spectrum_parameter
 from ...graph.primitives import Isotropic
 from ...graph.sizes import Shape
-from ...simplify.facts import is_definite, is_symmetric
+from ...rewrite.facts import is_definite, is_symmetric
 from .terms import Loop, Term, number, postorder, quotient, times, total_of, transpose
 
 __all__ = ["INNER", "result_of_loop"]

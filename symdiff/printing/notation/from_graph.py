@@ -15,7 +15,7 @@ from ...graph.primitives import PRIMITIVES, complete
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of
 from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import Shape, product
-from ...simplify.facts import is_symmetric
+from ...rewrite.facts import is_symmetric
 from .bodies import INNER, result_of_loop
 from .contractions import is_kronecker, recognise, written_contraction
 from .terms import SHORT, Term, expand, index, number, quotient, total_of, vector_of

@@ -31,7 +31,7 @@ def cause_in(problem: Problem, number: int, values: Sequence[Any]) -> Any:
 
 def shown(outputs: Sequence[Array]) -> list[Array]:
     """Return the outputs as they are shown."""
-    from ...simplify import simplify  # not needed by a value
+    from ...rewrite import simplify  # not needed by a value
 
     nodes = simplify([output.node for output in outputs], written=True)
     return [Array(node, output.provenance) for node, output in zip(nodes, outputs, strict=True)]

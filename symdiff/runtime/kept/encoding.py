@@ -33,10 +33,9 @@ from ...graph.primitives import (
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Size, Span
 from ...ground.gc_pause import paused
-from ...lowering.program import CODES, GIVEN, OPERATIONS, SIGNATURES, Port, Program
-from ...plan.loops.access import AxisIndex, Check, LoopInput
-from ...plan.plan import Plan
-from ...plan.steps import (
+from ...lowering.plan.loops.access import AxisIndex, Check, LoopInput
+from ...lowering.plan.plan import Plan
+from ...lowering.plan.steps import (
     Call,
     LoopPiece,
     LoopStep,
@@ -50,6 +49,7 @@ from ...plan.steps import (
     Scan,
     sources,
 )
+from ...lowering.program import CODES, GIVEN, OPERATIONS, SIGNATURES, Port, Program
 from . import plain
 
 __all__ = ["Graph", "read", "write"]

@@ -12,9 +12,9 @@ from ...graph.sizes import Shape, Span
 from ...ground.budget import Opened, balance, current, uncounted
 from ...ground.gc_pause import paused
 from ...ground.tracing import is_traced
+from ...lowering.plan.plan import Plan
 from ...lowering.program import Program
-from ...plan.plan import Plan
-from ...sparse.formats import Format
+from ...lowering.sparse.formats import Format
 from ..options import Options
 from .encoding import Graph
 from .keys import is_plain, key_of, nodes_as_bytes
@@ -161,7 +161,7 @@ def find_graph(problem: Problem) -> FormulaRecord | None:
     given = (tuple(arguments), structure, batch, options.reduce, options.batch_axis, options.accuracy, backend)
     try:
         with uncounted():
-            from ...simplify import inline  # not needed by text that is known
+            from ...rewrite import inline  # not needed by text that is known
 
             kept = inline([output.node for output in outputs], ("custom",))
             graph = hashlib.sha256(nodes_as_bytes([*arguments.values(), *kept])).hexdigest()

@@ -35,10 +35,10 @@ from typing import Any, NamedTuple, TypeAlias
 from ...codegen import TARGETS, Request
 from ...graph.dump import record_text
 from ...ground.budget import limits
+from ...lowering.plan.calls import FEWER
+from ...lowering.plan.cost import alone_cost
+from ...lowering.plan.plan import Plan
 from ...lowering.program import Program
-from ...plan.calls import FEWER
-from ...plan.cost import alone_cost
-from ...plan.plan import Plan
 from ..kept.records import FormulaRecord
 from ..options import Options
 from .cython import CythonRunner

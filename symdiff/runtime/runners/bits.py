@@ -12,8 +12,8 @@ from ..._kernels.matrix.batches import MOST, MOST_EIGENVALUES, MOST_EIGENVECTORS
 from ...errors import UnsupportedError
 from ...graph import Node
 from ...graph.sizes import value
-from ...plan.plan import Plan
-from ...plan.steps import Call, MatrixFunction, Routine, nested
+from ...lowering.plan.plan import Plan
+from ...lowering.plan.steps import Call, MatrixFunction, Routine, nested
 
 __all__ = ["bits_of", "refuse_others"]
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ..._kernels.plan.executor import Plan as Executor
 from ...errors import SingularMatrixError, UnsupportedError
 from ...graph import Node
-from ...plan.calls import plan_together
-from ...plan.steps import Call, nested
+from ...lowering.plan.calls import plan_together
+from ...lowering.plan.steps import Call, nested
 from .numpy import NumpyRunner
 from .pattern import Kind, Pattern
 

@@ -14,9 +14,9 @@ from ..._kernels.plan.executor import Plan as Executor
 from ..._kernels.plan.executor import PlanUnits
 from ..._kernels.unit import NativeCall
 from ...graph.reference.interpret import bind_sizes
-from ...plan.loops.access import BATCH
-from ...plan.plan import Plan, programs_of
-from ...plan.steps import Call
+from ...lowering.plan.loops.access import BATCH
+from ...lowering.plan.plan import Plan, programs_of
+from ...lowering.plan.steps import Call
 from ..kept.records import UnitRecord
 from ..toolchain.host import native_target
 from .bits import refuse_others
@@ -122,7 +122,7 @@ class Pattern:
         key = (*own, single)
         if key in self._bound:
             return self._bound[key]
-        from ...plan.bind import bind  # not needed where no plan runs
+        from ...lowering.plan.bind import bind  # not needed where no plan runs
 
         plan = self.plan
         sizes = bind_sizes(plan.inputs, shapes)

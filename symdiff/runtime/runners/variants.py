@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
+from ...lowering.plan.wiring import Wiring
 from ...lowering.program import CHEAP, Program
-from ...plan.wiring import Wiring
 from ..kept.records import UnitRecord
 
 __all__ = ["ProgramRunner", "UnitOptions", "Variant", "cost"]

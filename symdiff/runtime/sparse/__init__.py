@@ -1,7 +1,7 @@
 """Kernels of which results are the nonzeros of matrices.
 
 Takes
-    formulas of nonzeros and where they stand (:mod:`symdiff.sparse`)
+    formulas of nonzeros and where they stand (:mod:`symdiff.lowering.sparse`)
 Gives
     :class:`~symdiff.runtime.sparse.kernel.SparseKernel`, called like any kernel
 Invariants
@@ -11,5 +11,5 @@ Files
     compile  how it is made
     result   one of its outputs, sparse or not
 Add
-    a format: a row in :mod:`symdiff.sparse.formats` and in :mod:`symdiff.sparse.scipy_arrays`
+    a format: a row in :mod:`symdiff.lowering.sparse.formats` and in :mod:`symdiff.lowering.sparse.scipy_arrays`
 """

@@ -10,8 +10,8 @@ from ...frontend.numpy.operands import find_spans
 from ...frontend.outputs import LEAF, names
 from ...graph import Node, constant, postorder, resize
 from ...graph.sizes import value
-from ...simplify import inline, simplify
-from ...sparse.layouts import lay_out_result
+from ...lowering.sparse.layouts import lay_out_result
+from ...rewrite import inline, simplify
 from ..about.origin import Origin
 from ..calls.arguments import Parameter, parameters_of
 from ..calls.positions import ranges_of

@@ -18,10 +18,19 @@ from ...frontend.outputs import pack, unpack
 from ...graph import INT, Node
 from ...graph.sizes import LEAST, Size, Span
 from ...ground.guard import guarded
-from ...sparse.entries import SparsePattern
-from ...sparse.layouts import Bound, ListedLayout, OrderedLayout
-from ...sparse.places import Taken
-from ...sparse.scipy_arrays import array_of, check_like, draw, flat_data, is_ordinary, kind_of, shares, with_data
+from ...lowering.sparse.entries import SparsePattern
+from ...lowering.sparse.layouts import Bound, ListedLayout, OrderedLayout
+from ...lowering.sparse.places import Taken
+from ...lowering.sparse.scipy_arrays import (
+    array_of,
+    check_like,
+    draw,
+    flat_data,
+    is_ordinary,
+    kind_of,
+    shares,
+    with_data,
+)
 from ..about.docstring import described
 from ..calls.arguments import (
     Batch,

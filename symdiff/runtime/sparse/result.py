@@ -11,9 +11,9 @@ from ...errors import ShapeError
 from ...graph import Node
 from ...graph.sizes import product, show
 from ...ground.stages import hook
-from ...sparse.entries import SparsePattern
-from ...sparse.formats import Format
-from ...sparse.layouts import Layout, ListedLayout, OrderedLayout
+from ...lowering.sparse.entries import SparsePattern
+from ...lowering.sparse.formats import Format
+from ...lowering.sparse.layouts import Layout, ListedLayout, OrderedLayout
 from ..calls.arguments import Parameter
 from ..calls.containers import rank_of
 

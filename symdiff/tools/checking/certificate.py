@@ -23,7 +23,7 @@ from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import value
 from ...ground.budget import spend
 from ...printing import text
-from ...simplify import inline
+from ...rewrite import inline
 from .differences import Numbers
 from .multiprecision import exact_values, limit, spread_of
 

@@ -32,9 +32,9 @@ from ...ground.budget import budgeted, require
 from ...ground.guard import guarded
 from ...ground.limits import Budget
 from ...printing import text
+from ...rewrite import inline, simplify
 from ...runtime.calls.arguments import as_integers, sample_shape
 from ...runtime.calls.positions import ranges_of
-from ...simplify import inline, simplify
 from .certificate import EXPLAINED, TINY, Exact, Sides, allowed, correct_digits, find_loss, is_noise
 from .custom_rules import compare_rules
 from .declared import conform

@@ -20,7 +20,7 @@ from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuil
 from ...graph import custom as custom_node
 from ...graph.reference.interpret import bind_sizes, evaluate
 from ...graph.sizes import Shape, value
-from ...simplify import inline, simplify
+from ...rewrite import inline, simplify
 from .differences import Numbers, Tally, extrapolate
 from .kinks import find_kinks
 

@@ -18,7 +18,7 @@ from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function
 from ...graph.scalars.functions import FUNCTIONS
 from ...printing import text
-from ...simplify.matrices.isotropic import EQUAL
+from ...rewrite.matrices.isotropic import EQUAL
 
 Values: TypeAlias = npt.NDArray[Any]
 
@@ -31,7 +31,7 @@ def find_kinks(roots: Sequence[Node], wrt: Sequence[Node], point: Mapping[Any, V
     Parameters
     ----------
     roots : sequence of Node
-        Without custom functions, named parts and barriers (see :func:`symdiff.simplify.inline`).
+        Without custom functions, named parts and barriers (see :func:`symdiff.rewrite.inline`).
     wrt : sequence of Node
         Variables of the derivative; parts that do not depend on them cannot disturb it.
     point : mapping

@@ -478,7 +478,7 @@ def exact_values(
     Parameters
     ----------
     roots : sequence of Node
-        Without names, barriers and custom functions (see :func:`symdiff.simplify.inline`).
+        Without names, barriers and custom functions (see :func:`symdiff.rewrite.inline`).
     point : mapping
         An array for each input, by the input's name: of floats or of mpmath's numbers.
     sizes : mapping of str to int

@@ -16,7 +16,7 @@ from ...graph import BOOL, Node, dependents, inputs_of, postorder
 from ...graph.reference.interpret import Bindings, evaluate
 from ...graph.sizes import value
 from ...printing import text
-from ...simplify import inline, simplify
+from ...rewrite import inline, simplify
 from .declared import projected
 
 #: Most elements of an output, and of a variable, that are examined.

@@ -23,10 +23,10 @@ from ...frontend.outputs import leaves
 from ...frontend.text.dialects import DIALECTS
 from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
 from ...frontend.text.vocabulary import DERIVATIVES
-from ...grammar.syntax import SyntaxNode, Tree, parse_tree
 from ...ground.budget import Opened, limits
+from ...ground.grammar.syntax import SyntaxNode, Tree, parse_tree
 from ...ground.guard import refuse
-from ...simplify import stabilize
+from ...rewrite import stabilize
 from ..terminal import echo
 from .functions import load_functions
 from .options import DECLARED, KINDS, Facts, declare, differentiate, read_shapes

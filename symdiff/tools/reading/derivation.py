@@ -33,7 +33,7 @@ from ...graph.deltas.einsum import einsum
 from ...graph.primitives import NOTHING_KNOWN
 from ...graph.sizes import show
 from ...printing.from_entries import present
-from ...simplify import join_cosines, prepare, simplify
+from ...rewrite import join_cosines, prepare, simplify
 from .differentials import write
 
 __all__ = ["Derivation", "Line", "cut", "derive"]

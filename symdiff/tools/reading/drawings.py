@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...graph import Node, postorder
+from ...lowering.sparse.entries import SparsePattern
 from ...printing import unicode
-from ...sparse.entries import SparsePattern
 
 __all__ = ["MOST_NODES", "curve", "graph", "nonzeros", "pattern"]
 

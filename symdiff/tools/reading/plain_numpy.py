@@ -12,7 +12,7 @@ from ...graph import BOOL, INT, Node, inputs_of, label_sizes, postorder
 from ...graph.reference.interpret import bind_sizes, evaluate, find_function
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import value
-from ...simplify import inline
+from ...rewrite import inline
 
 __all__ = ["plain_numpy"]
 

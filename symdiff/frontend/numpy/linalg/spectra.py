@@ -85,7 +85,7 @@ def simple_eigenvalues(x: Node) -> Node:
     """Return 1 for eigenvalues that no other one equals, by 43 bits of the largest, and nan for the others."""
     if not x.ndim:
         raise ShapeError("simple_eigenvalues of one number; expected the eigenvalues of a matrix, as of eigvalsh(A)")
-    from ....calculus.recursive.spectra.spectral import simple_eigenvalues as marked  # see _value_of
+    from ....calculus.spectra.spectral import simple_eigenvalues as marked  # see _value_of
 
     return marked(to_real(x))
 
@@ -125,8 +125,8 @@ def isotropic(x: Node, g: Node) -> Node:
     ``g`` is a vector, a formula of ``eigvalsh(x)`` and of anything else. It is alike in equal eigenvalues, as the
     gradient of a symmetric function of them is; where it is not, the result is nan.
     """
-    from ....calculus.recursive.spectra.isotropic import isotropic_function  # see _value_of
-    from ....simplify import without_names
+    from ....calculus.spectra.isotropic import isotropic_function  # see _value_of
+    from ....rewrite import without_names
 
     (x, _), (g, _) = without_names(to_real(x)), without_names(to_real(g))
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not g.ndim or g.shape[-1] not in (1, x.shape[-1]):
@@ -137,26 +137,26 @@ def isotropic(x: Node, g: Node) -> Node:
 
 def isotropic_differential(x: Node, g: Node, e: Node, transposed: bool = False) -> Node:
     """Return the derivative of :func:`isotropic` in a direction; transposed, where it is not symmetric."""
-    from ....calculus.recursive.spectra import isotropic as isotropics  # see _value_of
+    from ....calculus.spectra import isotropic as isotropics  # see _value_of
 
     return isotropics.isotropic_differential(isotropic(x, g), to_real(e), transposed)
 
 
 def _value_of(formula: Node, x: Node, parameters: Sequence[Node] = (), name: str = "funm") -> Node:
     """Return a function of a symmetric matrix. Calculus is imported by the calls that need it, not with symdiff."""
-    from ....calculus.recursive.spectra.spectral import function_of
+    from ....calculus.spectra.spectral import function_of
 
     return function_of(formula, x, parameters, name)
 
 
 def _differential_of(value: Node, directions: Sequence[Node]) -> Node:
-    from ....calculus.recursive.spectra.spectral import differential_of
+    from ....calculus.spectra.spectral import differential_of
 
     return differential_of(value, directions)
 
 
 def _is_symmetric(x: Node) -> bool:
-    from ....simplify.facts import is_symmetric
+    from ....rewrite.facts import is_symmetric
 
     return is_symmetric(x)
 
@@ -293,8 +293,8 @@ def svdvals(x: Node) -> Node:
     """Return the singular values of a matrix, or of a stack of them, the largest first."""
     if x.ndim > 1 and 0 in x.shape[-2:]:
         return zeros((*x.shape[:-2], 0))
-    from ....simplify import without_names  # see _value_of
-    from ....simplify.facts import is_semidefinite
+    from ....rewrite import without_names  # see _value_of
+    from ....rewrite.facts import is_semidefinite
 
     if is_semidefinite(without_names(x)[0]):
         return flip(apply("abs", eigvalsh(x)), -1)  # what is 0 may be rounded to less

@@ -20,9 +20,9 @@ import re
 from typing import Any, NamedTuple
 
 from ....errors import ArgumentError, LimitError, ParseError
-from ....grammar.tokens import read_number, too_large
 from ....ground.advice import names_near
 from ....ground.budget import spend
+from ....ground.grammar.tokens import read_number, too_large
 from ....ground.limits import Limits
 from ....ground.names import NAME_PATTERN
 

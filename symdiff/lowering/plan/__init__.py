@@ -1,0 +1,38 @@
+"""What is run how: the graph of a whole call, cut into steps over arrays.
+
+Takes
+    the formula of one sample, and which inputs have the batch (``calls.plan_call``)
+Gives
+    a :class:`~symdiff.lowering.plan.plan.Plan`, and with the lengths of its axes bound plans: arrays and steps of
+    numbers, which
+    the executor (``_kernels/plan``) runs
+Invariants
+    * What a step is depends on the formula, the sizes of one sample and what samples share, never on how many samples
+      or threads there are, and on nothing that is measured.
+    * A bound plan holds numbers and messages alone: nothing of a graph, and nothing of a caller's arrays.
+    * A tile of samples is gone through once: no step of a tile reads what all tiles give.
+Files
+    loops         elements of loops over long arrays
+    passes        the graph of a call, before it is cut into steps
+    steps         the kinds of steps
+    cost          what a step takes
+    dump          plans as text
+    plan          steps in an order in which they can run
+    wiring        which arrays of a loop stay in registers
+    whole         operations that are steps of their own
+    planner       from a graph to a plan
+    calls         from the formula of one sample to a plan
+    bound         bound plans, as the executor takes them
+    memory        places of arrays, and tiles
+    cache_blocks  steps that run for parts of a long axis
+    bind          numbers for letters
+Add
+    a kind of step: a tuple in ``steps``, where ``planner`` chooses it, its numbers in ``bind`` and ``bound``, and a
+    row of the table of steps in ``_kernels/plan``
+"""
+
+from __future__ import annotations
+
+from ...ground.advice import no_function
+
+no_function(__name__)

@@ -1,0 +1,482 @@
+"""Numbers for the letters of a plan: where each array stands in memory, and what each step reads and writes.
+
+The length of the batch stays open. Arrays that have its axis are kept for one tile of samples, which is so long that
+they fit into the second-level cache together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...graph import Node
+from ...graph.reference import numeric
+from ...graph.sizes import Dim, value
+from . import bound
+from .cache_blocks import in_blocks
+from .loops.access import BATCH, Access, LoopInput
+from .memory import BoundPlan, lay_out
+from .plan import Plan
+from .steps import (
+    Call,
+    LoopPiece,
+    LoopStep,
+    MatrixFunction,
+    Move,
+    Product,
+    Reduction,
+    Repacked,
+    Repeated,
+    Routine,
+    Scan,
+    Step,
+    is_tiled,
+    loops_of,
+    nested,
+    sources,
+)
+
+__all__ = ["BoundPlan", "bind"]
+
+#: Stands for the length of the batch while numbers are put in: no step's sizes depend on it.
+_ANY = 1
+
+_MESSAGES = {
+    "inv": "the inverse of a singular matrix",
+    "inv_transposed": "the inverse of a singular matrix",
+    "solve": "the solution for a singular matrix",
+    "solve_transposed": "the solution for a singular matrix",
+    "cholesky": "a Cholesky factor of a matrix that is not positive definite",
+}
+
+
+def bind(
+    plan: Plan, sizes: Mapping[str, int], single: bool, functions: Mapping[Node, Callable[..., Any]]
+) -> BoundPlan | None:
+    """Put numbers in for the letters of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    sizes : mapping of str to int
+        The number of each letter.
+    single : bool
+        Whether arrays are of float32.
+    functions : mapping of Node to callable
+        The Python function that a call runs, by the result of the call.
+
+    Returns
+    -------
+    BoundPlan or None
+        None where sizes are too small for the plan.
+
+    Raises
+    ------
+    ShapeError
+        If a slice does not fit its axis.
+    """
+    known = {**sizes, str(BATCH): _ANY}
+    for (start, step, length), size in plan.checks:
+        if length is None:
+            numeric.at(value(start, known), value(size, known))
+        else:
+            numeric.span(value(start, known), step, value(length, known), value(size, known))
+    if any(value(size, known) < 1 for step in nested(plan.steps) for size in loops_of(step)):
+        return None
+    if not all(step.stays_within(known) for step in nested(plan.steps) if isinstance(step, LoopStep)):
+        return None
+    if any(number < plan.least for number in sizes.values()):
+        return None
+    return _Binder(plan, known, single, functions).bind()
+
+
+class _Binder:
+    """The arrays and steps of one plan while numbers are put in."""
+
+    def __init__(
+        self, plan: Plan, sizes: Mapping[str, int], single: bool, functions: Mapping[Node, Callable[..., Any]]
+    ) -> None:
+        self.plan = plan
+        self.functions = functions
+        self.sizes = sizes
+        self.item = 4 if single else 8
+        self.arrays: list[bound.PlanArray] = []
+        self.where: dict[Node, int] = {}
+        self.steps: list[bound.BoundStep] = []
+        self.phases: dict[Node, int] = {}
+        self.units = 0
+        self.factors: dict[tuple[Node, bool], tuple[int, int, int]] = {}
+        self.wide: set[int] = set()
+        #: The phase of all steps of a loop's body, None outside of loops.
+        self.loop: int | None = None
+        #: Windows in that body, which follow their arrays from turn to turn.
+        self.views: list[tuple[int, int]] = []
+
+    def bind(self) -> BoundPlan:
+        """Put numbers into all steps."""
+        plan = self.plan
+        for number, node in enumerate(plan.inputs):
+            self.where[node] = self._array(bound.INPUT, number, node)
+            self.phases[node] = bound.BEFORE
+        targets = [self._array(bound.OUTPUT, number, node) for number, node in enumerate(plan.outputs)]
+        self._bind_steps(plan, targets)
+        arrays, steps = in_blocks(self.arrays, self.steps)
+        return lay_out(arrays, steps, self.item, self.wide)
+
+    def _bind_steps(self, plan: Plan | Repeated, targets: Sequence[int]) -> None:
+        """Bind the steps of a plan whose inputs are there; ``targets`` are the arrays of its outputs."""
+        copies: list[tuple[Node, int]] = []
+        results = {node for step in plan.steps if not isinstance(step, Repacked | Repeated) for node in step.results}
+        for node, array in zip(plan.outputs, targets, strict=True):
+            if node in results and node not in self.where:
+                self.where[node] = array
+            else:
+                copies.append((node, array))
+        for step in plan.steps:
+            for node in step.results:
+                if node not in self.where and not isinstance(step, Repacked):
+                    self.where[node] = self._array(bound.ARENA, 0, node)
+            phase = self._phase(step)
+            _BIND[type(step)](self, step, phase)
+        for node, array in copies:
+            self._copy(node, array)
+
+    # ------------------------------------------------------------------ arrays
+
+    def _number(self, size: Dim) -> int:
+        return value(size, self.sizes)
+
+    def _array(self, kind: int, number: int, node: Node, integer: bool = False) -> int:
+        tiled = node.ndim > 0 and node.shape[0] == BATCH
+        shape = tuple(self._number(size) for size in node.shape)
+        return self._add(bound.PlanArray(kind, number, shape, tiled, None, integer))
+
+    def _add(self, array: bound.PlanArray) -> int:
+        self.arrays.append(array)
+        return len(self.arrays) - 1
+
+    def _of(self, node: Node) -> int:
+        """Return the array of a node that a step reads."""
+        if node not in self.where:
+            if node.is_size and node.payload.size == BATCH:
+                array = bound.PlanArray(bound.COUNT, 0, ())
+            else:
+                data = self._number(node.payload.size) if node.is_size else node.value
+                numbers = np.array(data, np.float64, order="C")
+                array = bound.PlanArray(bound.CONSTANT, 0, numbers.shape, False, numbers.tobytes())
+            self.where[node] = self._add(array)
+            self.phases[node] = bound.BEFORE
+        return self.where[node]
+
+    def _view(self, source: int, access: Access, lows: Sequence[int] = ()) -> bound.View:
+        axes, listed = [], []
+        for axis, index in enumerate(access):
+            start = self._number(index.start)
+            if index.listed is not None:
+                assert index.loop is not None
+                axes.append((index.loop, 0, 1, -1))
+                listed.append((axis, np.asarray(index.listed, np.int64).tobytes()))
+            elif index.loop is not None:
+                low = lows[index.loop] if lows else 0
+                axes.append((index.loop, start + index.step * low, index.step, -1))
+            elif index.length is not None:
+                axes.append((-1, start, index.step, self._number(index.length)))
+            else:
+                axes.append((-1, start, 0, -1))
+        return bound.View(source, tuple(axes), tuple(listed))
+
+    def _input(self, port: LoopInput, lows: Sequence[int] = ()) -> bound.View:
+        return self._view(self._of(port.source), port.access, lows)
+
+    # ------------------------------------------------------------------ phases
+
+    def _phase(self, step: Step) -> int:
+        """Return when a step runs: in each tile if it goes over the samples, afterwards if it reads sums over them."""
+        read = [self.phases.get(node, bound.BEFORE) for node in sources(step)]
+        if self.loop is not None:
+            phase = own = self.loop
+        elif is_tiled(step):
+            phase = bound.TILE
+            own = bound.TILE if any(node.shape[:1] == (BATCH,) for node in step.results) else bound.AFTER
+        else:
+            phase = own = bound.AFTER if bound.AFTER in read else bound.BEFORE
+        for node in step.results:
+            self.phases[node] = own
+        return phase
+
+    # ------------------------------------------------------------------ steps
+
+    def _loop(self, step: LoopStep, phase: int) -> None:
+        tiled = phase == bound.TILE
+        results = [self.where[node] for node in step.results]
+        if step.fills:
+            self._fill(results, phase, tiled)
+        several = step.total and len(step.pieces) > 1 and not (step.kept and self._are_apart(step))
+        parts: list[list[int]] = []
+        for piece in step.pieces:
+            targets = [self._array(bound.ARENA, 0, node) for node in step.results] if several else results
+            if several and step.kept and self._rows(piece) != (0, self._number(step.loops[0])):
+                self._fill(targets, phase, tiled)
+            parts.append(targets)
+            self._piece(step, piece, phase, tiled, targets)
+        if step.total and len(step.pieces) > 1:
+            self._add_up(step, phase, tiled, parts, results)
+
+    def _rows(self, piece: LoopPiece) -> tuple[int, int]:
+        """Return from where to where along the first loop a piece of a sum has results."""
+        low, high = piece.ranges[0]
+        return self._number(low), self._number(high)
+
+    def _are_apart(self, step: LoopStep) -> bool:
+        """Tell whether each piece of a sum has results of its own."""
+        rows = sorted(self._rows(piece) for piece in step.pieces)
+        return all(before <= low for (_, before), (low, _) in pairwise(rows))
+
+    def _fill(self, arrays: Sequence[int], phase: int, tiled: bool) -> None:
+        for array in arrays:
+            shape = self.arrays[array].shape
+            view = bound.View(array, tuple((axis, 0, 1, -1) for axis in range(len(shape))))
+            self.steps.append(bound.FillStep(phase, shape, tiled, 0.0, view))
+
+    def _add_up(self, step: LoopStep, phase: int, tiled: bool, parts: list[list[int]], results: list[int]) -> None:
+        """Add up the sums of pieces by the program that is there for it, unless they are the results."""
+        if parts[0] is not results:
+            lengths: tuple[int, ...] = ()
+            if step.kept:
+                inputs = [self._view(part[k], place) for k, place in enumerate(step.places) for part in parts]
+                outputs = tuple(self._view(array, place) for array, place in zip(results, step.places, strict=True))
+                lengths, after = (self._number(step.loops[0]),), phase
+            else:
+                inputs = [self._whole(part[k]) for k in range(len(results)) for part in parts]
+                outputs = tuple(self._whole(array) for array in results)
+                tiled, after = False, bound.AFTER if tiled else phase
+            self.steps.append(bound.ProgramStep(after, self.units, lengths, tiled, tuple(inputs), outputs))
+        self.units += 1
+
+    def _piece(self, step: LoopStep, piece: LoopPiece, phase: int, tiled: bool, targets: Sequence[int]) -> None:
+        ends = [(self._number(low), self._number(high)) for low, high in piece.ranges]
+        lows = [low for low, _ in ends]
+        self.steps.append(
+            bound.ProgramStep(
+                phase,
+                self.units,
+                tuple(high - low for low, high in ends),
+                tiled,
+                tuple(self._input(port, lows) for port in piece.ports),
+                tuple(
+                    self._view(array, place, lows) for array, place in zip(targets, step.places, strict=True)
+                ),
+                step.total,
+                step.kept,
+                step.total and tiled and not step.kept,
+                tuple(message for _, message in piece.program.checks),
+            )
+        )
+        self.units += 1
+
+    def _whole(self, array: int) -> bound.View:
+        return bound.View(array, tuple((-1, 0, 1, length) for length in self.arrays[array].shape))
+
+    def _lengths(self, sizes: Sequence[Dim]) -> tuple[int, ...]:
+        return tuple(self._number(size) for size in sizes)
+
+    def _product(self, step: Product, phase: int) -> None:
+        tiled = phase == bound.TILE
+        accumulate = tiled and not self.arrays[self.where[step.result]].tiled
+        self.steps.append(
+            bound.ProductStep(
+                phase,
+                self._lengths(step.sizes),
+                tiled,
+                self._input(step.first),
+                self._input(step.second),
+                self._view(self.where[step.result], step.place),
+                step.scale,
+                accumulate,
+                step.symmetric,
+            )
+        )
+
+    def _reduction(self, step: Reduction, phase: int) -> None:
+        tiled = phase == bound.TILE
+        accumulate = tiled and not self.arrays[self.where[step.result]].tiled
+        view = self._view(self.where[step.result], step.place)
+        lengths = self._lengths(step.sizes)
+        self.steps.append(
+            bound.ReduceStep(phase, lengths, tiled, step.op, self._input(step.source), view, accumulate)
+        )
+
+    def _scan(self, step: Scan, phase: int) -> None:
+        view = self._view(self.where[step.result], step.place)
+        lengths = self._lengths(step.sizes)
+        tiled = phase == bound.TILE
+        self.steps.append(
+            bound.ScanStep(phase, lengths, tiled, step.op, step.reverse, self._input(step.source), view)
+        )
+
+    def _gather(self, step: Move, phase: int) -> None:
+        view = self._view(self.where[step.result], step.place)
+        indices = np.asarray(step.indices, np.int64).tobytes()
+        lengths = self._lengths(step.sizes)
+        tiled = phase == bound.TILE
+        source = self._input(step.source)
+        self.steps.append(
+            bound.GatherStep(phase, lengths, tiled, step.scatter, step.loop, indices, source, view)
+        )
+
+    def _matrix(self, step: MatrixFunction, phase: int) -> None:
+        matrix = self._of(step.matrix)
+        array = self.arrays[matrix]
+        # Cholesky's factorization reads the lower triangle alone. Inverses and the like share a factor made so only
+        # where the matrix is declared definite.
+        declared = bool(step.indefinite) or step.op == "cholesky"
+        if (step.matrix, declared) not in self.factors:
+            own = bound.TILE if array.tiled else min(phase, self.phases.get(step.matrix, bound.BEFORE))
+            factor = self._add(bound.PlanArray(bound.ARENA, 0, array.shape, array.tiled))
+            pivots = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-1], array.tiled, None, True))
+            state = self._add(bound.PlanArray(bound.ARENA, 0, array.shape[:-2], array.tiled, None, True))
+            self.factors[step.matrix, declared] = factor, pivots, state
+            self.wide.add(factor)
+            symmetric = 2 if declared else 1
+            self.steps.append(bound.FactorStep(own, array.tiled, matrix, factor, pivots, state, symmetric))
+        factor, pivots, state = self.factors[step.matrix, declared]
+        other = -1 if step.other is None else self._of(step.other)
+        target = self.where[step.result]
+        message = step.indefinite or _MESSAGES.get(step.op, "")
+        tiled = phase == bound.TILE
+        self.steps.append(
+            bound.FactorUse(phase, tiled, step.op, matrix, factor, pivots, state, other, target, message)
+        )
+
+    def _repeated(self, step: Repeated, phase: int) -> None:
+        """Bind a loop: rows are windows that move, and each carried array has a second one to change places with."""
+        if step.parts:
+            self._by_sample(step, phase)
+            return
+        turns, whole = self._number(step.length), self.where[step.result]
+        kept = self.where, self.phases, self.factors, self.loop, self.views
+        given = [self._of(node) for node in step.given]
+        inside: dict[Node, int] = {}
+        windows: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
+        for node, source in zip(step.inputs[: step.carried], given, strict=False):
+            pair = self._array(bound.ARENA, 0, node), self._array(bound.ARENA, 0, node)
+            self._move(source, pair[0], phase)
+            pairs.append(pair)
+            inside[node] = pair[0]
+        rows = step.carried + step.read
+        for node, source in zip(step.inputs[step.carried : rows], given[step.carried : rows], strict=True):
+            inside[node] = self._window(self._own(source, phase), node, 0)
+            windows.append((inside[node], self._number(node.size)))
+        inside |= dict(zip(step.inputs[rows:-1], [self._own(source, phase) for source in given[rows:]], strict=True))
+        counter = self._add(bound.PlanArray(bound.ARENA, 0, ())) if step.counts else -1
+        inside |= {step.inputs[-1]: counter} if step.counts else {}
+        targets, last, start = [], [], 0
+        for k, node in enumerate(step.outputs):
+            part, size = self._window(whole, node, start), self._number(node.size)
+            if k < step.carried:
+                last.append(part)
+                targets.append(pairs[k][1])
+            else:
+                windows.append((part, size))
+                targets.append(part)
+            start += size * (1 if k < step.carried else turns)
+        place = len(self.steps)
+        repeat = bound.RepeatStep(phase, False, 0, turns, step.reverse, (), tuple(pairs), counter)
+        self.steps.append(repeat)
+        self.where, self.phases, self.factors, self.loop = inside, dict.fromkeys(inside, phase), {}, phase
+        self.views = windows
+        self._bind_steps(step, targets)
+        self.where, self.phases, self.factors, self.loop, self.views = kept
+        self.steps[place] = repeat._replace(span=len(self.steps) - place - 1, windows=tuple(windows))
+        for (now, _), part in zip(pairs, last, strict=True):
+            self._move(now, part, phase)
+
+    def _by_sample(self, step: Repeated, phase: int) -> None:
+        """Bind a loop of each sample of a tile: what turns read are copies, so that rows can move."""
+        turns, tiled = self._number(step.length), phase == bound.TILE
+        kept = self.where, self.phases, self.factors, self.loop
+        inside: dict[Node, int] = {}
+        pairs: list[tuple[int, int]] = []
+        held: list[int] = []
+        for node, arg in zip(step.inputs[: step.carried], step.given, strict=False):
+            pair = self._array(bound.ARENA, 0, node), self._array(bound.ARENA, 0, node)
+            self._move(self._of(arg), pair[0], phase)
+            pairs.append(pair)
+            inside[node] = pair[0]
+        for node, arg in zip(step.inputs[step.carried : -1], step.given[step.carried :], strict=True):
+            inside[node] = self._of(arg)
+            if self.arrays[inside[node]].tiled:
+                inside[node] = self._array(bound.ARENA, 0, node)
+                self._move(self._of(arg), inside[node], phase)
+                held.append(inside[node])
+        results = tuple([self.where[node] for node in step.parts])
+        place = len(self.steps)
+        repeat = bound.RepeatStep(phase, tiled, 0, turns, step.reverse, (), tuple(pairs), -1, results, tuple(held))
+        self.steps.append(repeat)
+        self.where, self.phases, self.factors, self.loop = inside, dict.fromkeys(inside, phase), {}, phase
+        self._bind_steps(step, [later for _, later in pairs])
+        self.where, self.phases, self.factors, self.loop = kept
+        self.steps[place] = repeat._replace(span=len(self.steps) - place - 1)
+
+    def _repacked(self, step: Repacked, phase: int) -> None:
+        source = self._own(self._of(step.source), phase)
+        self.where[step.result] = self._window(source, step.result, self._number(step.start))
+        self.views.append((self.where[step.result], 0))
+
+    def _window(self, source: int, row: Node, start: int) -> int:
+        shape = tuple(self._number(size) for size in row.shape)
+        return self._add(bound.PlanArray(bound.WINDOW, source, shape, False, None, False, start))
+
+    def _own(self, source: int, phase: int) -> int:
+        """Return an array in C order, as programs read it: of a caller's, which may have any strides, a copy."""
+        if self.arrays[source].kind not in (bound.INPUT, bound.OUTPUT):
+            return source
+        copy = self._add(bound.PlanArray(bound.ARENA, 0, self.arrays[source].shape))
+        self._move(source, copy, phase)
+        return copy
+
+    def _move(self, source: int, target: int, phase: int) -> None:
+        shape, tiled = self.arrays[target].shape, self.arrays[target].tiled
+        axes = tuple((axis, 0, 1, -1) for axis in range(len(shape)))
+        self.steps.append(bound.CopyStep(phase, shape, tiled, bound.View(source, axes), bound.View(target, axes)))
+
+    def _routine(self, step: Routine, phase: int) -> None:
+        given = [self._of(node) for node in step.operands]
+        made = [-1 if node is None else self.where[node] for node in step.made]
+        a, b, c = (*given, *[-1] * (3 - len(given) - len(made)), *made)
+        tiled = phase == bound.TILE
+        self.steps.append(bound.RoutineStep(phase, tiled, step.op, a, b, c, step.axis, step.own, step.reverse))
+
+    def _call(self, step: Call, phase: int) -> None:
+        inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
+        function, output = self.functions[step.result], self.where[step.result]
+        reads = step.formula.op == "external" and step.formula.payload.reads
+        self.steps.append(bound.CallStep(phase, phase == bound.TILE, function, inputs, output, reads))
+
+    def _copy(self, node: Node, array: int) -> None:
+        """Copy an array that is an output, and an input, a number or another output as well."""
+        source = self._of(node)
+        tiled = self.arrays[array].tiled
+        axes = tuple((axis, 0, 1, -1) for axis in range(node.ndim))
+        phase = bound.TILE if tiled else max(self.phases[node], bound.BEFORE)
+        phase = phase if self.loop is None else self.loop
+        lengths = self.arrays[array].shape
+        self.steps.append(bound.CopyStep(phase, lengths, tiled, bound.View(source, axes), bound.View(array, axes)))
+
+
+_BIND: dict[type, Callable[..., None]] = {
+    LoopStep: _Binder._loop,
+    Product: _Binder._product,
+    Reduction: _Binder._reduction,
+    Scan: _Binder._scan,
+    Move: _Binder._gather,
+    Repacked: _Binder._repacked,
+    Repeated: _Binder._repeated,
+    MatrixFunction: _Binder._matrix,
+    Routine: _Binder._routine,
+    Call: _Binder._call,
+}

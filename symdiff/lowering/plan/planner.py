@@ -1,0 +1,491 @@
+"""From a formula over whole arrays to a plan: which arrays there are, and which step computes each.
+
+A formula is cut at operations that need complete arrays: products that are worth a step of their own, functions of
+matrices beyond those that are scalarized, maxima and cumulative sums along long axes. Between the cuts everything is
+fused into loops, whose element is a formula of fixed size (:mod:`.loops.element`) and is lowered as any small formula
+is. Loops over the same index space that do not depend on each other are one step.
+
+What pads an array or joins arrays is a loop cut into pieces, at whose edges the element's formula changes: the gradient
+of a stencil is one loop over the inside and two small ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+from ...graph import BOOL, Node, axes_of, contract, elementwise, label_sizes, postorder, substitute
+from ...graph.primitives import LISTED
+from ...graph.scalars.arithmetic import scaled
+from ...graph.scalars.functions import to_real
+from ...graph.sizes import Dim, least_size, sizes_from
+from ...ground.gc_pause import paused
+from ..expand import EXPANSIONS, expand_node
+from ..matrices import said_of_indefinite
+from ..unroll import unroll
+from .bound import SCANS
+from .cost import NOMINAL, program_cost
+from .loops.access import (
+    BATCH,
+    MOST,
+    Access,
+    Allowance,
+    AxisIndex,
+    Bounds,
+    CutError,
+    LoopInput,
+    NoLoopError,
+    OrderError,
+    PiecesError,
+    is_given,
+    is_long,
+)
+from .loops.element import Elements
+from .loops.placed import PlacedTerm, placed_terms
+from .loops.ranges import Range, cut
+from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
+from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
+from .passes.negatives import subtract_opposites
+from .passes.products import is_product, split_products
+from .passes.stencils import moved_arrays, with_borders_apart
+from .passes.summands import are_shared, sum_arrays
+from .plan import Plan, check_phases, find_checks
+from .steps import LoopPiece, LoopStep, MatrixFunction, Move, Product, Reduction, Repeated, Routine, Scan, Step, sources
+from .whole import called, is_result, part_of_loop, repacked, repeated, reshaped, routine, with_joined_spectra
+
+__all__ = ["check_length", "make_plan"]
+
+#: Pieces into which one step may be cut, and from which on what is moved may be arrays of its own instead.
+PIECES, FEW_PIECES = 32, 8
+#: Elements that may be made for as many pieces.
+FEW_ELEMENTS = 20_000
+#: Pieces of a loop are computed together where that is less than this part of their work.
+MUCH = 0.75
+#: The elements of each piece of a loop, and what is made of them.
+Made: TypeAlias = list[tuple[Elements, list[Node]]]
+#: Nodes of a formula that a plan is made for: the element of a loop has about as many operations.
+NODES = 5_000
+
+
+@paused
+def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Plan:
+    """Cut a formula into steps.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        In the order of the kernel's arguments; sizes may be symbolic.
+    outputs : sequence of Node
+        Without names, barriers and custom functions.
+    limit : int
+        Scalar operations of one element, at most.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    UnsupportedError
+        If a part of it cannot be planned; the message says why.
+    """
+    roots = with_borders_apart([to_real(node) for node in _expand(outputs)])
+    roots, symmetric = split_products(subtract_opposites(roots))
+    # passes rebuild products, and with them those that are symmetric
+    made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
+    roots, symmetric = made[: len(roots)], set(made[len(roots) :])
+    check_length(roots)
+    if any(node.dtype is BOOL for node in inputs):
+        raise NoLoopError("an input is a condition")
+    with sizes_from():
+        turned = turned_inverses(roots)
+
+        def plan(pieces: int, elements: int, apart: frozenset[Node], wanted: Sequence[Node] = roots) -> Plan:
+            planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
+            planner.discover(wanted)
+            return planner.finish(tuple(inputs), tuple(wanted))
+
+        found: list[Plan] = []
+        bounds: tuple[int, int, frozenset[Node]] = (FEW_PIECES, MOST, frozenset())
+        try:
+            found.append(plan(*bounds))
+        except PiecesError as error:
+            for bounds in ((PIECES, FEW_ELEMENTS, frozenset()), (PIECES, MOST, moved_arrays(roots))):
+                with suppress(NoLoopError):
+                    found.append(plan(*bounds))
+            if not found:
+                raise error
+        best = min(found, key=_nominal_time)
+        sums, terms = sum_arrays(roots, best.steps)
+        if terms:
+            with suppress(NoLoopError):
+                other = plan(bounds[0], bounds[1], bounds[2] | terms, sums)
+                best = min(best, other, key=_nominal_time) if are_shared(terms, other.steps) else best
+        return best
+
+
+def _nominal_time(plan: Plan) -> float:
+    """Return the nanoseconds of a call of many samples, or of one where that is all."""
+    return plan.estimate.once + NOMINAL * plan.estimate.sample
+
+
+def check_length(roots: Sequence[Node]) -> None:
+    """Refuse a formula that is too long to be planned."""
+    if len(postorder(roots, most=NODES)) > NODES:
+        raise NoLoopError(f"a formula of more than {NODES} nodes has no short elements")
+
+
+def _expand(roots: Sequence[Node]) -> list[Node]:
+    """Write reductions of long axes in terms of sums and maxima."""
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
+            x = node.args[0]
+            new[node] = expand_node(node.op, x, axes_of(node, x))
+    if not new:
+        return list(roots)
+    # an expansion is in terms of the argument as it was; from the leaves up, each sees the one before
+    done: dict[Node, Node] = {}
+    for old, expanded in new.items():
+        (done[old],) = substitute([expanded], done)
+    return substitute(roots, done)
+
+
+class _Planner:
+    """Finds which arrays there are between steps, and makes the steps."""
+
+    def __init__(self, limit: int, symmetric: Collection[Node], turned: Collection[Node], bounds: Bounds) -> None:
+        self.limit = limit
+        self.pieces, elements, self.apart = bounds
+        self.symmetric = symmetric
+        self.turned = turned
+        self.room = Allowance(elements)
+        self.kept = self.apart
+        self.needs: dict[Node, list[Node]] = {}
+        self.tasks: dict[Node, Task] = {}
+        self.whole: dict[Node, Step] = {}
+        self.placed: dict[Node, list[PlacedTerm]] = {}
+        #: Plans of bodies, which do not depend on what else there is: each is made once, not in each look.
+        self.repeated: dict[Node, Repeated | None] = {}
+
+    # ------------------------------------------------------------------ which arrays there are
+
+    def discover(self, roots: Sequence[Node]) -> None:
+        """Find every array that has to be there, from the outputs down."""
+        for _ in range(2):  # what other steps read exists, and is not computed again within loops: a second look
+            self.needs, self.tasks, self.whole, self.placed = {}, {}, {}, {}
+            waiting = [node for node in roots if not is_given(node)]
+            while waiting:
+                node = waiting.pop()
+                if node not in self.needs:
+                    self.needs[node] = self._needs(node)
+                    waiting += self.needs[node]
+            self.kept = self.apart.union(self.whole, *(self.needs[node] for node in self.whole))
+
+    def _needs(self, node: Node) -> list[Node]:
+        """Decide how a node is computed; return what has to be there before."""
+        terms = placed_terms(node)
+        if terms is not None:
+            self.placed[node] = terms
+            pieces_of = itertools.chain.from_iterable(self._placed(node))
+            read = dict.fromkeys(port.source for elements, _ in pieces_of for port in elements.ports)
+            return [source for source in read if not is_given(source) and source is not node]
+        step = self._step(node)
+        if step is None:
+            task = task_of(node)
+            pieces = None if task is None else self._pieces([task])
+            if task is not None and pieces is not None:
+                self.tasks[node] = task
+                ports = [port for piece in pieces for port in piece]
+                return [port.source for port in ports if not is_given(port.source)]
+            step = repacked(node) or reshaped(node) or called(node)
+        self.whole[node] = step
+        return [source for source in sources(step) if not is_given(source)]
+
+    def _step(self, node: Node) -> Step | None:
+        """Return the step of an operation that needs complete arrays, None for what is a loop's work."""
+        scale, product = scaled(node)
+        if is_product(product):
+            return self._product(node, product, scale)
+        if node.op in ("max", "min", "prod") and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
+            return self._reduction(node)
+        if node.op in SCANS and is_long(node.shape[node.payload.axis]):
+            return self._scan(node)
+        if node.op in LISTED and _moves(node):
+            return self._move(node)
+        if node.is_contraction and sums_rows(node) and kept_label(node) is None:
+            return self._sum(node)
+        found = part_of_loop(node)
+        if found is not None:
+            loop, part = found
+            step = self._repeated(loop)
+            if step is not None:
+                return step if part is node else Routine("reshape", (node,), (part,))
+        if node.is_recurrence:
+            return self._repeated(node)
+        if is_result(node):
+            return repacked(node)
+        if node in self.turned or is_factored(node):
+            return self._matrix(node)
+        return routine(node)
+
+    def _repeated(self, node: Node) -> Repeated | None:
+        if node not in self.repeated:
+            self.repeated[node] = repeated(node, self.limit, make_plan)
+        return self.repeated[node]
+
+    def _view(self, node: Node, access: Access, sizes: Sequence[Dim]) -> LoopInput:
+        """Return where a factor is read: a part of an array that exists, or the factor itself, which then has to."""
+        elements = Elements([(0, size) for size in sizes], self.kept, self.room, _is_apart, lists=False)
+        try:
+            found = elements.at((node, access))
+        except (CutError, NoLoopError):
+            return LoopInput(node, access)
+        ports = list(elements.ports)
+        if len(ports) == 1 and found is elements.ports[ports[0]] and not found.shape:
+            return ports[0]
+        return LoopInput(node, access)
+
+    def _product(self, result: Node, node: Node, scale: float) -> Product:
+        sizes = label_sizes(node)
+        # the samples' axis is the first loop, along which tiles are
+        order = sorted(sizes, key=lambda label: sizes[label] != BATCH)
+        at = {label: AxisIndex(loop, 0, 1, None) for loop, label in enumerate(order)}
+        lengths = tuple(sizes[label] for label in order)
+        first, second = (
+            self._view(arg, tuple(at[label] for label in own), lengths)
+            for arg, own in zip(node.args, node.payload.labels, strict=True)
+        )
+        place = tuple(at[label] for label in node.payload.out)
+        return Product(result, lengths, first, second, place, scale, node in self.symmetric)
+
+    def _along(self, node: Node, axis: int) -> tuple[tuple[Dim, ...], Access]:
+        """Return loops over all axes of an array, the given one last, and the place of an element."""
+        order = [a for a in range(node.ndim) if a != axis] + [axis]
+        place = tuple(AxisIndex(order.index(a), 0, 1, None) for a in range(node.ndim))
+        return tuple(node.shape[a] for a in order), place
+
+    def _reduction(self, node: Node) -> Reduction:
+        (arg,) = node.args
+        own = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
+        axes = set(axes_of(node, arg))
+        source = self._view(arg, own, arg.shape)
+        return Reduction(node.op, node, arg.shape, source, tuple(i for a, i in enumerate(own) if a not in axes))
+
+    def _sum(self, node: Node) -> Reduction:
+        """Sum along long axes beside other long ones: the products are an array, whose rows are added up."""
+        labels, out, _ = node.payload
+        sizes = label_sizes(node)
+        over = [label for label in sizes if label not in out and is_long(sizes[label])]
+        # the samples' axis stands first
+        kept = tuple(sorted((*over, *out), key=lambda label: sizes[label] != BATCH))
+        products = contract(node.args, labels, kept)
+        own = tuple(AxisIndex(axis, 0, 1, None) for axis in range(len(kept)))
+        source = self._view(products, own, products.shape)
+        return Reduction("sum", node, products.shape, source, tuple(own[kept.index(label)] for label in out))
+
+    def _scan(self, node: Node) -> Scan:
+        (arg,) = node.args
+        sizes, place = self._along(arg, node.payload.axis + arg.ndim)
+        return Scan(node.op, node, sizes, self._view(arg, place, sizes), place, node.payload.reverse)
+
+    def _move(self, node: Node) -> Move:
+        (arg,) = node.args
+        axis = node.payload.axis + arg.ndim
+        place = tuple(AxisIndex(a, 0, 1, None) for a in range(arg.ndim))
+        sizes = tuple(len(node.payload.indices) if a == axis else size for a, size in enumerate(arg.shape))
+        source = LoopInput(arg, place) if node.is_gather else self._view(arg, place, sizes)
+        return Move(node, sizes, source, place, axis, node.payload.indices, node.op == "scatter")
+
+    def _matrix(self, node: Node) -> MatrixFunction:
+        if node in self.turned:
+            matrix = shared_matrices(node.args[0].args[0])
+            return MatrixFunction("inv_transposed", node, matrix, None, said_of_indefinite(matrix))
+        matrix, *other = node.args
+        op, matrix = node.op, shared_matrices(matrix)
+        if op == "solve" and is_transpose(matrix):
+            op, matrix = "solve_transposed", matrix.args[0]
+        return MatrixFunction(op, node, matrix, other[0] if other else None, said_of_indefinite(matrix))
+
+    # ------------------------------------------------------------------ loops
+
+    def _pieces(self, tasks: Sequence[Task]) -> list[dict[LoopInput, Node]] | None:
+        """Return the ports of each piece, or None where one of the tasks is no loop's work."""
+        made = self._make(tasks)
+        return None if made is None else [elements.ports for elements, _ in made]
+
+    def _make(self, tasks: Sequence[Task]) -> Made | None:
+        """Make the elements of tasks over the same loops."""
+
+        def each(elements: Elements) -> list[Node] | None:
+            results = []
+            for task in tasks:
+                result = element_of(elements, task)
+                if result is None:
+                    return None
+                results.append(result)
+            return results
+
+        return self._in_pieces(tasks[0].loops, each)
+
+    def _in_pieces(self, loops: Sequence[Dim], make: Callable[[Elements], list[Node] | None]) -> Made | None:
+        """Make elements of loops, in pieces where what they are made of changes; None where they are no loop's work."""
+        ranges: list[list[Range]] = [[(0, size)] for size in loops]
+        while True:
+            try:
+                return self._make_pieces(ranges, make)
+            except CutError as error:
+                finer = cut(ranges[error.loop], error.places, self.pieces + 1)
+                if len(finer) == len(ranges[error.loop]):
+                    if len(finer) > self.pieces:
+                        raise PiecesError(f"one loop of it has more than {self.pieces} pieces") from None
+                    raise OrderError from None
+                ranges[error.loop] = finer
+
+    def _make_pieces(self, ranges: list[list[Range]], make: Callable[[Elements], list[Node] | None]) -> Made | None:
+        made = []
+        for k, box in enumerate(itertools.product(*ranges)):
+            if k >= self.pieces:
+                raise PiecesError(f"one loop of it has more than {self.pieces} pieces")
+            elements = Elements(box, self.kept, self.room, _is_apart)
+            results = make(elements)
+            if results is None:
+                return None
+            made.append((elements, results))
+        return made
+
+    # ------------------------------------------------------------------ steps
+
+    def finish(self, inputs: tuple[Node, ...], outputs: tuple[Node, ...]) -> Plan:
+        """Put what was found in order, several arrays in one step where they can be."""
+        level = self._levels()
+        steps: list[Step] = []
+        for now in range(1 + max(level.values(), default=-1)):
+            here = [node for node in level if level[node] == now]
+            whole = {id(step): step for node in here if (step := self.whole.get(node)) is not None}
+            steps += with_joined_spectra([*whole.values()])
+            for node in here:
+                if node in self.placed:
+                    steps += self._placed_steps(node)
+            alike: dict[tuple[object, ...], list[Task]] = {}
+            for task in [self.tasks[node] for node in here if node in self.tasks]:
+                alike.setdefault((bool(task.over), task.kept, task.loops), []).append(task)
+            steps += [self._program(tasks) for tasks in alike.values()]
+        check_phases(steps)
+        within = [check for step in steps if isinstance(step, Repeated) for check in step.checks]
+        checks = tuple(dict.fromkeys((*find_checks(outputs), *within)))
+        return Plan(inputs, outputs, tuple(steps), checks, least_size())
+
+    def _placed(self, node: Node) -> list[Made]:
+        """Make the elements of terms that stand in parts of an array; each adds to those before it."""
+        made = []
+        for k, term in enumerate(self.placed[node]):
+
+            def sums(elements: Elements, k: int = k, term: PlacedTerm = term) -> list[Node] | None:
+                value = term.element(elements)
+                if value is None:
+                    return None
+                return [elementwise("add", (elements.port(node, term.place), value)) if k else value]
+
+            pieces = self._in_pieces(term.loops, sums)
+            if pieces is None:
+                raise NoLoopError("a part of an array is no loop's work")
+            made.append(pieces)
+        return made
+
+    def _placed_steps(self, node: Node) -> Iterator[LoopStep]:
+        for k, (term, made) in enumerate(zip(self.placed[node], self._placed(node), strict=True)):
+            fills = not k and not term.whole
+            yield LoopStep(term.loops, (node,), (term.place,), False, self._programs(made), fills=fills)
+
+    def _programs(self, made: Made) -> tuple[LoopPiece, ...]:
+        pieces = []
+        for elements, results in made:
+            program = unroll(list(elements.ports.values()), results, self.limit)
+            pieces.append(LoopPiece(elements.ranges, tuple(elements.ports), program))
+        return tuple(pieces)
+
+    def _levels(self) -> dict[Node, int]:
+        """Return how many steps have to run before that of each array."""
+        level: dict[Node, int] = {}
+        stack = list(self.needs)
+        while stack:
+            node = stack[-1]
+            missing = [need for need in self.needs[node] if need not in level]
+            if node in level or not missing:
+                level.setdefault(node, 1 + max((level[need] for need in self.needs[node]), default=-1))
+                stack.pop()
+            else:
+                stack += missing
+        return level
+
+    def _program(self, tasks: list[Task]) -> LoopStep:
+        made = self._make(tasks)
+        assert made is not None
+        pieces = self._programs(made)
+        loops, total, kept = tasks[0].loops, bool(tasks[0].over), tasks[0].kept
+        if not total and len(pieces) > 1:
+            side_by_side = self._side_by_side(tasks, pieces)
+            if side_by_side is not None:
+                return side_by_side
+        results, places = tuple(task.node for task in tasks), tuple(task.place for task in tasks)
+        return LoopStep(loops, results, places, total, pieces, kept=kept)
+
+    def _side_by_side(self, tasks: list[Task], pieces: Sequence[LoopPiece]) -> LoopStep | None:
+        """Compute equally long pieces of a loop in one shorter loop, where their elements have much in common.
+
+        The gates of a cell are joined to one array, and the slope of each is made of all of them.
+        """
+        found = _equal_parts([piece.ranges for piece in pieces])
+        if found is None:
+            return None
+        loop, length = found
+        loops = tuple(length if k == loop else size for k, size in enumerate(tasks[0].loops))
+        moved = [
+            task._replace(place=tuple(_moved(index, loop, k * length) for index in task.place))
+            for k in range(len(pieces))
+            for task in tasks
+        ]
+        elements = Elements([(0, size) for size in loops], self.kept, self.room, _is_apart)
+        try:
+            results = [element_of(elements, task) for task in moved]
+        except NoLoopError:
+            return None
+        made = [result for result in results if result is not None]
+        if len(made) < len(results):
+            return None
+        (joined,) = self._programs([(elements, made)])
+        if program_cost(joined.program) > MUCH * sum(program_cost(piece.program) for piece in pieces):
+            return None
+        places = tuple(task.place for task in moved)
+        return LoopStep(loops, tuple(task.node for task in moved), places, False, (joined,))
+
+
+def _equal_parts(boxes: Sequence[Sequence[Range]]) -> tuple[int, int] | None:
+    """Return the one loop that is cut, and how long its parts are, if all are equally long and follow each other."""
+    cut_ = [k for k, ranges in enumerate(zip(*boxes, strict=True)) if len(set(ranges)) > 1]
+    if len(cut_) != 1:
+        return None
+    ranges = [box[cut_[0]] for box in boxes]
+    length = ranges[0][1]
+    if not isinstance(length, int) or ranges != [(k * length, (k + 1) * length) for k in range(len(ranges))]:
+        return None
+    return cut_[0], length
+
+
+def _moved(index: AxisIndex, loop: int, by: int) -> AxisIndex:
+    return index._replace(start=index.start + index.step * by) if index.loop == loop else index
+
+
+def _is_apart(node: Node) -> bool:
+    """Tell whether a node is a step of its own, and no part of a loop."""
+    return is_product(node) or is_factored(node) or is_result(node)
+
+
+def _moves(node: Node) -> bool:
+    """Tell whether positions along a long axis are taken, or added to: those taken in a loop are read by it."""
+    axis = node.payload.axis
+    before, after = is_long(node.args[0].shape[axis]), is_long(node.shape[axis])
+    return before and not after if node.is_gather else before or after

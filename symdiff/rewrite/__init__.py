@@ -1,0 +1,97 @@
+"""Rewrites of graphs: formulas become as short as in a book, and as stable as they can be computed.
+
+Takes
+    graph nodes
+Gives
+    equal nodes, shorter or more stable, and the list of rewrites that a reader is told of
+Invariants
+    * Finite values stay. Nothing is cancelled that could hide a NaN: ``x - x`` and ``0 * x`` stay.
+    * A rule sees one node whose arguments are simplified, and makes it smaller or more regular, so the pass ends.
+    * Rules of the kind *stability* run before differentiation too, since a derivative inherits its formula's form.
+Files
+    rewriter    the table of rules, and the bottom-up pass
+    kept_range  whether a rewrite keeps the range of numbers
+    algebra     numbers, signs, like terms, common factors
+    equations   rules that are equations in formula text: read, matched and written
+    pages       these, by subject
+    branches    choices whose branches are numbers, sums of choices
+    arrays      contractions, slices, inverses, paddings
+    matrices    products, inverses and determinants of matrices
+    facts       what is known of the numbers of any node, from its form and from declarations
+    pairs       arrays that are equal, or opposite, with two axes exchanged
+    declared    rewrites by what is known of numbers
+    positions   what is taken and added up at positions that a call brings
+    cancelling  ratios and sums that are 1, means that are 0, sums of fractions
+    stability   forms that do not overflow or cancel
+    powers      derivatives of high order as polynomials in a few functions
+    narrowing   of an array or a loop that is read in part, that part is computed
+    balanced    products of what overflows in an order in which partial products do not
+    counting    positions that a call brings counted along whole arrays, the last pass
+    inward      how the index that reads a part moves through each operation
+    inlining    names, barriers and custom functions removed before lowering
+Add
+    an equation in ``pages``; what no equation says, a function with ``@rule`` in ``algebra`` or ``arrays``
+    (mathematics) or in ``stability`` (numbers)
+"""
+
+from __future__ import annotations
+
+from ..ground.advice import no_function
+from . import algebra, arrays, branches, declared, positions, stability
+from .cancelling import (
+    deviations,
+    differences,
+    fractions,
+    large_terms,
+    lowest_terms,
+    quotients,
+    ratios,
+    same_bases,
+    shares,
+    weighted,
+)
+from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
+from .facts import is_symmetric
+from .inlining import inline, with_names, without_names
+from .matrices import chains, commuting, entries, invertible, merged, symmetry
+from .matrices.invertible import by_inverses
+from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
+from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
+from .stability import identities, like_functions, nested_powers, removable, roots, weights
+from .stability.lengths import join_cosines
+
+#: The modules whose rules make up the table, in the order in which they are tried.
+SOURCES = (
+    *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
+    *(roots, nested_powers, identities, like_functions, large_terms, differences, removable),
+    *(weights, of_the_table, steps_and_logarithms, stability),
+    *(deviations, fractions, quotients, ratios, same_bases, shares, weighted, lowest_terms),
+    *(chains, commuting, entries, invertible, merged, symmetry),
+)
+
+arrange(SOURCES)
+#: The rules that are equations.
+IDENTITIES = tuple(identity for source in SOURCES for identity in getattr(source, "PAGE", ()))
+
+__all__ = [
+    "IDENTITIES",
+    "RULES",
+    "SOURCES",
+    "Rule",
+    "by_inverses",
+    "finish",
+    "inline",
+    "is_symmetric",
+    "join_cosines",
+    "lengths_of_one",
+    "named_signs",
+    "paired_signs",
+    "prepare",
+    "simplify",
+    "smooth_directions",
+    "stabilize",
+    "with_names",
+    "without_names",
+]
+
+no_function(__name__)
