@@ -220,7 +220,7 @@ _MODULES = ("stats", "xp")
 _HOOKS = {
     "benchmark": ".tools.reading.benchmark",
     "complexes": ".libraries.complexes",
-    "drawings": ".tools.reading.drawings",
+    "drawings": ".tools.reading.page",
     "fourier": ".libraries.complexes.fourier",
     "page": ".tools.reading.page",
     "sparse matrices": ".frontend.functions.sparse_matrices",

@@ -14,8 +14,8 @@ import pytest
 
 from symdiff.errors import DataError
 from symdiff.ground.limits import LIMITS
+from symdiff.tools.command.read_files import read_array, read_table, split_source
 from symdiff.tools.command.write_files import write_arrays
-from symdiff.tools.read_files import read_array, read_table, split_source
 
 
 def npy(array: Any, **options: Any) -> bytes:

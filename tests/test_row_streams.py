@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import symdiff as sd
 from symdiff.errors import DataError
 from symdiff.tools.command.cli import main
-from symdiff.tools.read_files import read_array
-from symdiff.tools.row_streams import open_rows
+from symdiff.tools.command.read_files import read_array
+from symdiff.tools.command.stream import open_rows
 
 KINDS = ["npy", "npz", "packed", "csv", "parquet"]
 

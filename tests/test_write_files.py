@@ -9,8 +9,8 @@ import pytest
 
 from symdiff.errors import DataError
 from symdiff.ground.files import replace_file
+from symdiff.tools.command.read_files import read_array
 from symdiff.tools.command.write_files import check_target, write_arrays
-from symdiff.tools.read_files import read_array
 
 
 def test_results_read_back(tmp_path: Path) -> None:

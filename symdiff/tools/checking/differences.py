@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...graph import REAL, Node
-from .declared import conform
+from .points import conform
 
 Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
 

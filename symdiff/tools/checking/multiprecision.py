@@ -38,6 +38,7 @@ MOST, MATRIX, LOOP = 4_000, 30, 1_000
 
 _mpf = np.frompyfunc(mpmath.mpf, 1, 1)
 
+
 def exact(array: npt.ArrayLike) -> Exact:
     """Return numbers as mpmath numbers."""
     with np.errstate(invalid="ignore"):  # nan, in branches

@@ -16,8 +16,7 @@ from ...graph.sizes import Size
 from ...runtime.calls.arguments import Parameter, sample_shape
 from ...runtime.kernel import Kernel
 from ...runtime.sparse.kernel import SparseKernel
-from ..checking.declared import conform
-from ..checking.points import Draw, ways_to_draw
+from ..checking.points import Draw, conform, ways_to_draw
 
 __all__ = ["Benchmark", "Timing", "benchmark", "drawn_arguments", "in_words", "sizes_of"]
 

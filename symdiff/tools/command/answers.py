@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ....errors import ArgumentError, SymdiffError, UnsupportedError
-from ....frontend.array import Array
-from ....frontend.formula import Formula, read_formula
-from ....ground.budget import Opened
-from ....ground.guard import refuse
-from ...export import EXPORTS, export_text
-from ..options import DECLARED, KINDS, declare, differentiate, read_shapes
-from ..shown import printed, told
+from ...errors import ArgumentError, SymdiffError, UnsupportedError
+from ...frontend.array import Array
+from ...frontend.formula import Formula, read_formula
+from ...ground.budget import Opened
+from ...ground.guard import refuse
+from ..export import EXPORTS, export_text
+from .options import DECLARED, KINDS, declare, differentiate, read_shapes
+from .shown import printed, told
 
 __all__ = ["FORMS", "answer", "main"]
 
@@ -116,7 +116,7 @@ def _copy(asked: Question) -> dict[str, Any]:
     read.refuse_unused()
     if asked.form not in EXPORTS:
         return {"text": "\n".join(printed(result, asked.form) for result in results.values())}
-    from ....compiler import compile as compile_formula
+    from ...compiler import compile as compile_formula
 
     kernel = compile_formula(list(results.values()), list(read.inputs.values()), backend="numpy")
     return {"text": export_text(kernel, "derivative", asked.form)}
@@ -124,7 +124,7 @@ def _copy(asked: Question) -> dict[str, Any]:
 
 def _steps(asked: Question) -> dict[str, Any]:
     """Return how a gradient or Jacobian is derived, equation by equation."""
-    from ...reading.steps import steps
+    from ..reading.steps import steps
 
     read = asked.read()
     if not asked.wrt:
@@ -136,7 +136,7 @@ def _steps(asked: Question) -> dict[str, Any]:
 
 def _check(asked: Question) -> dict[str, Any]:
     """Compare the derivative with differences of the formula's value, at a point of which some numbers are given."""
-    from ...checking.check import check
+    from ..checking.check import check
 
     read = asked.read()
     if not isinstance(read.value, Array):
