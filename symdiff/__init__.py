@@ -94,16 +94,16 @@ if TYPE_CHECKING:
     from .frontend.sympy.forms import Definitions
     from .libraries import stats, xp
     from .libraries.complexes import ComplexArray, complex_array, wirtinger
-    from .libraries.integrations.density import density
-    from .libraries.integrations.objective import Objective, objective
-    from .libraries.integrations.problem import problem
-    from .libraries.integrations.read_jax import from_jax
-    from .libraries.integrations.read_torch import from_torch
+    from .libraries.density import density
+    from .libraries.objective import Objective, objective
+    from .libraries.problem import problem
+    from .libraries.read_jax import from_jax
+    from .libraries.read_torch import from_torch
+    from .libraries.scipy import linear_operator
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
     from .tools.export import export
-    from .tools.linear_operator import linear_operator
     from .tools.reading.steps import Steps, steps
 
 __version__ = _VERSION
@@ -187,25 +187,25 @@ _LATER = {
     **dict.fromkeys(("hvp", "jvp", "vjp"), ".frontend.derivatives"),
     "Definitions": ".frontend.sympy.forms",
     "Kernel": ".runtime.kernel",
-    "Objective": ".libraries.integrations.objective",
+    "Objective": ".libraries.objective",
     "Report": ".tools.checking.check",
     "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
-    "density": ".libraries.integrations.density",
+    "density": ".libraries.density",
     "external": ".frontend.functions.external",
     "complex_array": ".libraries.complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
-    "from_jax": ".libraries.integrations.read_jax",
-    "from_torch": ".libraries.integrations.read_torch",
+    "from_jax": ".libraries.read_jax",
+    "from_torch": ".libraries.read_torch",
     "iterate": ".frontend.functions.recurrence",
     "laplace": ".frontend.functions.solutions",
-    "linear_operator": ".tools.linear_operator",
+    "linear_operator": ".libraries.scipy",
     "minimizer": ".frontend.functions.solutions",
-    "objective": ".libraries.integrations.objective",
-    "problem": ".libraries.integrations.problem",
+    "objective": ".libraries.objective",
+    "problem": ".libraries.problem",
     "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
@@ -220,15 +220,13 @@ _MODULES = ("stats", "xp")
 _HOOKS = {
     "benchmark": ".tools.reading.benchmark",
     "complexes": ".libraries.complexes",
-    "drawings": ".tools.reading.page",
-    "fourier": ".libraries.complexes.fourier",
     "page": ".tools.reading.page",
     "sparse matrices": ".frontend.functions.sparse_matrices",
-    "stats": ".libraries.stats.calls",
+    "stats": ".libraries.stats.table",
     "sympy": ".frontend.sympy",
     "text": ".frontend.text.parse",
     "xp": ".libraries.xp",
-    **{library: f".libraries.integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
+    **{library: f".libraries.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
 }
 for _name, _hooked in _HOOKS.items():
     _set_hook(_name, _partial(import_module, _hooked, __name__))

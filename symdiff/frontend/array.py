@@ -391,7 +391,7 @@ class Array(Operand):
     @guarded
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
-            return hook("fourier").transform(func.__name__, args, kwargs)
+            return hook("complexes").transform(func.__name__, args, kwargs)
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
         return call(own or _entry(func.__name__), args, kwargs)
 

@@ -8,11 +8,10 @@ Invariants
     * A tool calls what Python users call.
     * A file appears complete or not at all.
 Files
-    export       a kernel as C, a Cython module or NumPy source of its own
-    linear_operator  products with a Jacobian or Hessian, for SciPy's solvers
-    checking     the check of a derivative at a point
-    reading      the steps of a derivative, and a kernel on one page
-    command      the command line
+    export    a kernel as C, a Cython module or NumPy source of its own
+    checking  the check of a derivative at a point
+    reading   the steps of a derivative, and a kernel on one page
+    command   the command line
 Add
     a command: a function in ``command/cli``
 """

@@ -10,7 +10,7 @@ from ...errors import AbsentError, UnsupportedError
 from ...frontend.array import Array, call
 from ...frontend.numpy.library import OF_LINALG
 from ...ground.advice import REFUSED, advice
-from .calls import among, of_numbers, run, run_parts
+from .functions import among, of_numbers, run, run_parts
 
 __all__ = [
     "cholesky",

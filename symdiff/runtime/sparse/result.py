@@ -49,7 +49,7 @@ class Coordinates(tuple[Any, Any]):
         return tuple, (tuple(self),)
 
     def _repr_html_(self) -> str:
-        return str(hook("drawings").nonzeros(self.shape, *self))
+        return str(hook("page").nonzeros(self.shape, *self))
 
 
 class Result(NamedTuple):

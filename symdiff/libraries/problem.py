@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ArgumentError, ShapeError, UnsupportedError
-from ...frontend import derivatives
-from ...frontend.array import Array, asarray
-from ...frontend.outputs.display import table
-from ...frontend.symbols import array
-from ...graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
-from ...graph.scalars.functions import to_real
-from ...graph.sizes import fixed, show
-from ...ground.guard import described, guarded
-from ...runtime.calls.arguments import as_floats
+from ..errors import ArgumentError, ShapeError, UnsupportedError
+from ..frontend import derivatives
+from ..frontend.array import Array, asarray
+from ..frontend.outputs.display import table
+from ..frontend.symbols import array
+from ..graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
+from ..graph.scalars.functions import to_real
+from ..graph.sizes import fixed, show
+from ..ground.guard import described, guarded
+from ..runtime.calls.arguments import as_floats
 from .objective import Objective
 
 __all__ = ["OptimizationProblem", "Optimum", "problem"]
@@ -119,8 +119,8 @@ class OptimizationProblem:
         self.objective = Objective(minimize, wrt, self._parameters, None, self._options)
         flat = [reshape(to_real(node), (_size(node),)) for node, _ in constraints]
         joined = concatenate(flat, 0) if flat else None
-        self.constraints = None if joined is None else Objective(
-            Array(joined), wrt, self._parameters, None, self._options
+        self.constraints = (
+            None if joined is None else Objective(Array(joined), wrt, self._parameters, None, self._options)
         )
         self._counts = [_size(one.node) for one in variables]
         ends = [
@@ -267,7 +267,7 @@ class OptimizationProblem:
     @cached_property
     def _residuals(self) -> Objective:
         """The functions whose squares the objective is twice the sum of."""
-        from ...frontend.functions.solutions import squares_in  # few problems need it
+        from ..frontend.functions.solutions import squares_in  # few problems need it
 
         parts = [
             reshape((np.sqrt(np.diagonal(Array(curvature))) * Array(r)).node, (r.shape[0],))
@@ -390,7 +390,7 @@ class OptimizationProblem:
         return by_x, by_g
 
     def _mixed(self, name: str) -> Any:
-        from ...compiler import compile
+        from ..compiler import compile
 
         parameter, weights = self._parameters[name], []
         whole = self._minimize
@@ -633,9 +633,11 @@ def problem(
     given = [_symbol(one, "parameters") for one in _listed(parameters)]
     known = inputs_of([minimize.node, *(node for node, _ in constraints)])
     own = [one.node for one in given]
-    wanted = [Array(node) for node in known if node not in own] if variables is None else [
-        _symbol(one, "variables") for one in _listed(variables)
-    ]
+    wanted = (
+        [Array(node) for node in known if node not in own]
+        if variables is None
+        else [_symbol(one, "variables") for one in _listed(variables)]
+    )
     missing = [str(node.name) for node in known if node not in own and all(node is not one.node for one in wanted)]
     if missing:
         raise ArgumentError(f"{', '.join(missing)} among neither variables nor parameters; expected one or the other")

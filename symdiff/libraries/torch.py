@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...errors import ArgumentError, DtypeError
-from ...frontend.outputs import leaves, pack
-from ...runtime.kernel import Kernel
-from .signature import check_one_sample, template_of_results
-from .slopes import pulled, pushed
+from ..errors import ArgumentError, DtypeError
+from ..frontend.outputs import leaves, pack
+from ..runtime.kernel import Kernel
+from .signature import check_one_sample, pulled, pushed, template_of_results
 
 __all__ = ["wrap"]
 

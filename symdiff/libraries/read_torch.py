@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ShapeError, UnsupportedError
-from ...frontend.array import Array, asarray
-from ...frontend.symbols import Operations, symbol
-from ...ground.guard import guarded, users
+from ..errors import ArgumentError, ShapeError, UnsupportedError
+from ..frontend.array import Array, asarray
+from ..frontend.symbols import Operations, symbol
+from ..ground.guard import guarded, users
 
 __all__ = ["from_torch"]
 
@@ -166,12 +166,63 @@ def _each(name: str, *args: Value) -> Value:
 
 
 _SAME_NAME = [
-    "abs", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt", "square", "sigmoid", "erf", "erfc", "erfinv",
-    "lgamma", "digamma", "floor", "ceil", "trunc", "sign", "relu", "relu6", "silu", "mish", "hypot",
-    "logaddexp", "xlogy", "maximum", "minimum", "fmod", "atan2", "sinc", "logical_and", "logical_or",
-    "logical_not", "logical_xor", "isnan", "isfinite", "isinf", "reciprocal", "less", "greater", "deg2rad",
-    "rad2deg", "copysign"
+    "abs",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sqrt",
+    "square",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "floor",
+    "ceil",
+    "trunc",
+    "sign",
+    "relu",
+    "relu6",
+    "silu",
+    "mish",
+    "hypot",
+    "logaddexp",
+    "xlogy",
+    "maximum",
+    "minimum",
+    "fmod",
+    "atan2",
+    "sinc",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "logical_xor",
+    "isnan",
+    "isfinite",
+    "isinf",
+    "reciprocal",
+    "less",
+    "greater",
+    "deg2rad",
+    "rad2deg",
+    "copysign",
 ]
 _OTHER_NAME = {
     "neg": "negative", "round": "rint", "log_sigmoid": "log_sigmoid", "remainder": "mod", "special_expit": "sigmoid",

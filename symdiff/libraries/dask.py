@@ -15,12 +15,12 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from ...errors import ArgumentError, DtypeError, UnsupportedError
-from ...graph import INT
-from ...runtime.calls.arguments import Batch, Parameter, sample_shape, stack_batches
-from ...runtime.calls.containers import is_lazy, numbers_of
-from ...runtime.kernel import Kernel
-from ...runtime.sparse.kernel import SparseKernel
+from ..errors import ArgumentError, DtypeError, UnsupportedError
+from ..graph import INT
+from ..runtime.calls.arguments import Batch, Parameter, sample_shape, stack_batches
+from ..runtime.calls.containers import is_lazy, numbers_of
+from ..runtime.kernel import Kernel
+from ..runtime.sparse.kernel import SparseKernel
 
 __all__ = ["call_lazily"]
 

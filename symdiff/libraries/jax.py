@@ -17,15 +17,14 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ...errors import ShapeError
-from ...frontend.outputs import leaves, pack
-from ...graph import INT
-from ...graph.size_equations import bind
-from ...graph.sizes import Size, show
-from ...runtime.calls.arguments import sample_shape
-from ...runtime.kernel import Kernel
-from .signature import check_one_sample, template_of_results
-from .slopes import pulled, pushed
+from ..errors import ShapeError
+from ..frontend.outputs import leaves, pack
+from ..graph import INT
+from ..graph.size_equations import bind
+from ..graph.sizes import Size, show
+from ..runtime.calls.arguments import sample_shape
+from ..runtime.kernel import Kernel
+from .signature import check_one_sample, pulled, pushed, template_of_results
 
 __all__ = ["wrap"]
 

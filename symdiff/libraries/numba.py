@@ -11,12 +11,12 @@ import numba
 import numpy as np
 from numba import literal_unroll, objmode, types
 
-from ...errors import UnsupportedError
-from ...frontend.outputs import unpack
-from ...graph import INT
-from ...graph.sizes import fixed
-from ...runtime.calls.declared import bits, needs_validation
-from ...runtime.kernel import Kernel
+from ..errors import UnsupportedError
+from ..frontend.outputs import unpack
+from ..graph import INT
+from ..graph.sizes import fixed
+from ..runtime.calls.declared import bits, needs_validation
+from ..runtime.kernel import Kernel
 from .signature import template_of_results
 
 __all__ = ["wrap"]

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ArgumentError, LimitError, ShapeError, UnsupportedError
-from ...frontend.array import Array, asarray
-from ...frontend.functions.recurrence import scan
-from ...frontend.symbols import Operations, function, symbol
-from ...graph import scatter
-from ...graph.sizes import Dim, Size
-from ...ground.guard import guarded, users
+from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from ..frontend.array import Array, asarray
+from ..frontend.functions.recurrence import scan
+from ..frontend.symbols import Operations, function, symbol
+from ..graph import scatter
+from ..graph.sizes import Dim, Size
+from ..ground.guard import guarded, users
 from .signature import free_name
 
 __all__ = ["from_jax"]

@@ -1,23 +1,189 @@
-"""Arrays in any structure as the one vector that optimizers and solvers move, and back."""
+"""Arguments of an objective: variables as the one vector that optimizers move, and the inputs behind it.
+
+A vector holds the free entries of declared matrices. A triangular matrix of n rows has n (n + 1) / 2 of them, and so
+has a symmetric one; a skew one has n (n - 1) / 2, a diagonal one n. Matrices are linear in them, so that derivatives by
+free entries are products with one constant matrix.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from ...errors import ShapeError
-from ...frontend.outputs import pack, unpack
-from ...graph.primitives import NOTHING_KNOWN, Assumptions
-from ...graph.sizes import Shape, Size, show, value
-from ...runtime.calls.arguments import as_floats
-from .free_entries import count, free_positions, spread
+from ..errors import ArgumentError, ShapeError
+from ..frontend.array import Array
+from ..frontend.formula import Formula, order_inputs
+from ..frontend.outputs import pack, unpack
+from ..graph.primitives import NOTHING_KNOWN, Assumptions
+from ..graph.sizes import Shape, Size, show, value
+from ..runtime.calls.arguments import as_floats
 
-__all__ = ["Point", "Variables", "in_square", "point_of"]
+__all__ = [
+    "Behind",
+    "Point",
+    "Variables",
+    "count",
+    "free_positions",
+    "in_order",
+    "in_square",
+    "mirrored",
+    "order_behind",
+    "point_of",
+    "spread",
+]
+
+
+def in_order(
+    args: Sequence[Any], named: Mapping[str, Any], names: Sequence[str], inputs: Sequence[str]
+) -> Sequence[Any]:
+    """Return the arguments, those that came by name behind the others.
+
+    Parameters
+    ----------
+    args, named : sequence and mapping
+        What came by position and by name.
+    names : sequence of str
+        What a function takes, in order.
+    inputs : sequence of str
+        The last of these, which may come by name.
+
+    Raises
+    ------
+    ArgumentError
+        For a name that is no input, or one that came twice or not at all.
+    """
+    expected = f"expected {', '.join(names)}"
+    for name in named:
+        if name not in inputs:
+            raise ArgumentError(f"no argument is called {name!r}; {expected}, those behind x by name if you like")
+        if name in names[: len(args)]:
+            raise ArgumentError(f"{name} came by position and by name; {expected}")
+    missing = [name for name in names[len(args) :] if name not in named]
+    if missing:
+        raise ArgumentError(f"missing {', '.join(missing)}; {expected}")
+    return [*args, *(named[name] for name in names[len(args) :])]
+
+
+class Behind:
+    """The inputs behind the vector, and what their shapes tell.
+
+    Parameters
+    ----------
+    shapes : mapping of str to shape
+        In order.
+    has_batch : bool
+        Whether they may have axes of a batch in front.
+    """
+
+    def __init__(self, shapes: Mapping[str, Shape], has_batch: bool) -> None:
+        self.shapes, self.has_batch = dict(shapes), has_batch
+        #: The number of axes of each, and the letters among its sizes by their place from the end.
+        self._told = [
+            (len(shape), [(k - len(shape), str(size)) for k, size in enumerate(shape) if _is_letter(size)])
+            for shape in shapes.values()
+        ]
+
+    def letters(self, args: Sequence[Any]) -> dict[str, int]:
+        """Return the numbers of letters that the shapes of arguments tell.
+
+        Raises
+        ------
+        ShapeError
+            If an argument has another number of axes, as one in the place of another has.
+        """
+        known: dict[str, int] = {}
+        for (rank, letters), arg in zip(self._told, args, strict=True):
+            own = arg.shape if type(arg) is np.ndarray else () if type(arg) is float else np.shape(arg)
+            if len(own) != rank and not (self.has_batch and len(own) > rank):
+                raise ShapeError(self._wrong(args))
+            for place, letter in letters:
+                known.setdefault(letter, own[place])
+        return known
+
+    def _wrong(self, args: Sequence[Any]) -> str:
+        came = ", ".join(f"{name} {show(np.shape(arg))}" for name, arg in zip(self.shapes, args, strict=True))
+        expected = ", ".join(f"{name} {show(shape)}" for name, shape in self.shapes.items())
+        return (
+            f"the arguments behind x have the shapes {came}; expected {expected}, in this order or by name; inputs= of "
+            "sd.objective gives another order"
+        )
+
+
+def _is_letter(size: object) -> bool:
+    return isinstance(size, Size) and str(size) in size.names
+
+
+def order_behind(read: Formula, inputs: Any, variables: Sequence[Array]) -> list[str]:
+    """Return the names of the inputs in a given order, in which the variables come first if they come at all."""
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    own = [str(one.node.name) for one in variables]
+    others = given[len(own) :] if [str(one) for one in given[: len(own)]] == own else given
+    if set(own) & set(map(str, others)):
+        raise ArgumentError(f"a variable behind others in inputs=; solvers give {', '.join(own)} first: put them first")
+    return list(order_inputs(read, [*others, *variables]))
+
+
+def _entries(facts: Assumptions, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], float] | None:
+    """Return rows and columns of the free entries of a matrix, and how often they stand on the other side.
+
+    That is 0, 1 or -1; None where every element is free.
+    """
+    if facts.diagonal:
+        return np.arange(n), np.arange(n), 0.0
+    if facts.upper:
+        return *np.triu_indices(n), 0.0
+    if facts.lower or facts.symmetric or facts.skew:
+        return *np.tril_indices(n, -1 if facts.skew else 0), mirrored(facts)
+    return None
+
+
+def mirrored(facts: Assumptions) -> float:
+    """Return how often a free entry stands on the other side of the diagonal: 0, 1 or -1 times."""
+    return -1.0 if facts.skew else float(facts.symmetric and not facts.diagonal)
+
+
+def count(shape: Sequence[int], facts: Assumptions) -> int:
+    """Return the number of free entries of an array."""
+    found = _entries(facts, shape[-1]) if shape else None
+    return math.prod(shape) if found is None else math.prod(shape[:-2]) * len(found[0])
+
+
+def free_positions(shape: Sequence[int], facts: Assumptions) -> npt.NDArray[Any]:
+    """Return where the free entries stand in the flat array."""
+    found = _entries(facts, shape[-1]) if shape else None
+    if found is None:
+        return np.arange(math.prod(shape))
+    inside = found[0] * shape[-1] + found[1]
+    stacks = np.arange(math.prod(shape[:-2]))[:, None] * (shape[-1] * shape[-2])
+    return np.ravel(stacks + inside)
+
+
+@lru_cache(64)
+def spread(shapes: tuple[tuple[int, ...], ...], facts: tuple[Assumptions, ...]) -> sparse.csr_array:
+    """Return the matrix that makes flat arrays, one behind the other, of the vector of their free entries."""
+    blocks = []
+    for shape, known in zip(shapes, facts, strict=True):
+        positions = free_positions(shape, known)
+        found = _entries(known, shape[-1]) if shape else None
+        numbers, places = np.ones(len(positions)), np.arange(len(positions))
+        rows = positions
+        if found is not None and found[2]:
+            n = shape[-1]
+            apart = positions // n % n != positions % n
+            across = positions - positions % (n * n) + positions % n * n + positions // n % n
+            rows = np.concatenate([rows, across[apart]])
+            numbers = np.concatenate([numbers, np.full(int(apart.sum()), found[2])])
+            places = np.concatenate([places, places[apart]])
+        blocks.append(sparse.coo_array((numbers, (rows, places)), (math.prod(shape), len(positions))))
+    return sparse.csr_array(sparse.block_diag(blocks, format="csr"))
+
 
 Floats = npt.NDArray[np.float64]
 
