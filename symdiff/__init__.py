@@ -18,7 +18,6 @@ inv(A).T
 
 from __future__ import annotations
 
-from functools import partial as _partial
 from importlib import import_module
 from os.path import dirname as _dirname
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,7 +78,7 @@ from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
-from .ground.stages import set_hook as _set_hook
+from .ground.stages import later as _later
 from .ground.version import VERSION as _VERSION
 from .ground.version import other_distribution as _other_distribution
 
@@ -216,20 +215,19 @@ _LATER = {
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
-#: What earlier stages call of later ones: the module of each hook, imported at the first call.
-_HOOKS = {
+#: Modules of later stages that earlier ones call, imported at the first call.
+_CALLED = {
     "benchmark": ".tools.reading.benchmark",
     "complexes": ".libraries.complexes",
     "page": ".tools.reading.page",
-    "sparse matrices": ".frontend.functions.sparse_matrices",
+    "sparse_matrices": ".frontend.functions.sparse_matrices",
     "stats": ".libraries.stats.table",
     "sympy": ".frontend.sympy",
     "text": ".frontend.text.parse",
     "xp": ".libraries.xp",
     **{library: f".libraries.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
 }
-for _name, _hooked in _HOOKS.items():
-    _set_hook(_name, _partial(import_module, _hooked, __name__))
+_later.register({name: f"{__name__}{module}" for name, module in _CALLED.items()})
 
 
 if TYPE_CHECKING:

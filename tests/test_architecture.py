@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.ground.stages import STAGES, hook
+from symdiff.ground.stages import STAGES, Later, later
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "symdiff"
@@ -155,20 +158,34 @@ def test_imports_by_name_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_later_stages_are_called_by_hooks_that_are_there() -> None:
+@pytest.mark.parametrize("name", sorted(sd._CALLED))
+def test_modules_of_later_stages_have_what_earlier_ones_call(name: str) -> None:
+    assert get_type_hints(Later).keys() == sd._CALLED.keys()
+    protocol = get_type_hints(Later)[name]
+    if name in ("dask", "jax", "numba", "torch"):
+        pytest.importorskip(name)
+    module = getattr(later, name)
+    for own in (attribute for attribute in dir(protocol) if not attribute.startswith("_")):
+        if protocol is not ModuleType:
+            _, *expected = inspect.signature(getattr(protocol, own)).parameters.values()
+            there = inspect.signature(getattr(module, own)).parameters
+            positional = [one for one in there.values() if one.kind is not one.VAR_KEYWORD]
+            needed = [one.name for one in positional if one.default is one.empty]
+            assert needed == [one.name for one in expected if one.default is one.empty]
+            assert {(one.name, one.kind) for one in expected} <= {(one.name, one.kind) for one in there.values()}
+
+
+def test_what_earlier_stages_call_is_registered() -> None:
     used = {
-        first_text(node): path
+        node.attr
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and called_name(node) == "hook"
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "later"
     }
-    wrapped = {library for library, module in sd._HOOKS.items() if module == f".libraries.{library}"}
-    assert used.keys() - {""} | wrapped == sd._HOOKS.keys()
-    for module in sd._HOOKS.values():
-        *folders, name = module.strip(".").split(".")
-        assert (PACKAGE.joinpath(*folders) / f"{name}.py").exists() or PACKAGE.joinpath(*folders, name).is_dir()
-    with pytest.raises(sd.InternalError, match="no module for the hook 'nothing'"):
-        hook("nothing")
+    assert used <= sd._CALLED.keys()
+    assert sd._CALLED.keys() - used == {"jax", "numba", "scipy", "torch"}, "these are called by the names of libraries"
+    with pytest.raises(sd.InternalError, match=r"no module for later\.nothing"):
+        later.nothing  # noqa: B018
 
 
 def test_circles_are_found() -> None:
