@@ -184,7 +184,7 @@ def test_what_earlier_stages_call_is_registered() -> None:
     }
     assert used <= sd._CALLED.keys()
     assert sd._CALLED.keys() - used == {"jax", "numba", "scipy", "torch"}, "these are called by the names of libraries"
-    with pytest.raises(sd.InternalError, match=r"no module for later\.nothing"):
+    with pytest.raises(sd.AbsentError, match=r"no module for later\.nothing"):
         later.nothing  # noqa: B018
 
 

@@ -454,19 +454,20 @@ class Operations:
 
     def __init__(self, module: str | None = None) -> None:
         self._module = module
+        self._names = LIBRARY if module is None else MODULES[module]
 
     def __repr__(self) -> str:
         return f"<operations of {self._module or 'the library'}>"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if self._module is None or name in MODULES[self._module]:
+        if name in self._names:
             return function(name)
         known = public_name(name)
-        told = f"; write {known}" if known else advice(name, {}, MODULES[self._module])
-        raise AbsentError(f"{self._module} has no {name!r}{told}")
+        told = f"; write {known}" if known else advice(name, {}, self._names)
+        raise AbsentError(f"{self._module or 'the library'} has no {name!r}{told}")
 
     def __dir__(self) -> list[str]:
-        return sorted(LIBRARY if self._module is None else MODULES[self._module])
+        return sorted(self._names)
 
 
 @guarded

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol
 
-from ..errors import InternalError
+from ..errors import AbsentError
 
 #: Name of a module or folder directly below the package, and what it does.
 STAGES = (
@@ -142,7 +142,7 @@ class Later:
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._paths:
-            raise InternalError(f"no module for later.{name}; expected a row for it in symdiff/__init__.py")
+            raise AbsentError(f"no module for later.{name}; expected a row for it in symdiff/__init__.py")
         module = self.__dict__[name] = import_module(self._paths[name])
         return module
 
