@@ -185,7 +185,7 @@ def _value_jvp(primals: Sequence[Any], tangents: Sequence[Any], own: _Kernel) ->
 def _linear_jvp(
     primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], own: _Kernel, number: int
 ) -> tuple[Any, Any]:
-    """Of a product with a Jacobian: linear in what stands behind the inputs, and a kernel of all of them."""
+    """Return a product with a Jacobian and its tangent: it is linear in the arguments behind the inputs."""
     results = primitive.bind(*primals, own=own, number=number)
     count = len(own.kernel.inputs)
     called = own.push(number) if primitive is _push else own.pull(number)

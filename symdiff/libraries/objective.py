@@ -561,7 +561,7 @@ class _Nonzeros(NamedTuple):
 
 
 class _Merged(NamedTuple):
-    """Where the nonzeros of a sum of two matrices stand, and the numbers of those that the first and the second has."""
+    """Positions of the nonzeros of a sum of two matrices, and the numbers of those of the first and the second."""
 
     positions: Positions
     first: npt.NDArray[np.intp]
@@ -593,7 +593,7 @@ def _second(own: Objective, scalar: Callable[[], Array], more: Sequence[Array]) 
 
 
 class IpoptProblem:
-    """What ``cyipopt.Problem`` takes as ``problem_obj``; made by :meth:`symdiff.Objective.ipopt`.
+    """The ``problem_obj`` of ``cyipopt.Problem``; made by :meth:`symdiff.Objective.ipopt`.
 
     At a point where a matrix is singular, values are nan: Ipopt takes a shorter step then.
 

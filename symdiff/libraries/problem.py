@@ -42,7 +42,7 @@ _KINDS = {"less": False, "less_equal": False, "equal": True}
 
 
 class Optimum(NamedTuple):
-    """What a solver found.
+    """The solution of a problem, as a solver gave it.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class OptimizationProblem:
 
     @cached_property
     def _is_linear(self) -> bool:
-        """Whether the derivatives of objective and constraints depend on no variable."""
+        """True if the derivatives of objective and constraints depend on no variable."""
         own = {one.node for one in self._variables}
         whole = [self._minimize, *([] if self.constraints is None else [self.constraints._formula])]
         slopes = [
@@ -415,7 +415,7 @@ class OptimizationProblem:
 
 
 class _Found(NamedTuple):
-    """What a solver gave."""
+    """The result of a solver."""
 
     x: Any
     success: bool
@@ -552,7 +552,7 @@ def _by_cyipopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], option
 
 #: The packages of Ipopt: ipyopt has wheels that hold it, cyipopt is built against one.
 _IPOPTS = {"ipyopt": _by_ipyopt, "cyipopt": _by_cyipopt}
-#: What Ipopt's codes say (IpReturnCodes.h).
+#: Meanings of Ipopt's codes (IpReturnCodes.h).
 _STATUS = {
     0: "solved",
     1: "solved to an acceptable level",

@@ -893,7 +893,7 @@ class _Shifted(NamedTuple):
     axes: tuple[int, ...]
 
 
-#: What stands between a shift and the maximum that it is.
+#: Operations between a shift and the maximum that it is.
 _BETWEEN = ("broadcast_in_dim", "reshape", "stop_gradient", "max", "select_n", "abs", "expand_dims")
 
 

@@ -27,7 +27,7 @@ __all__ = ["OperatorKernel", "linear_operator", "wrap"]
 
 
 class OperatorKernel:
-    """What makes linear operators at points: call it with the inputs of the formula.
+    """A function of the inputs of a formula that returns a linear operator at them.
 
     Parameters
     ----------

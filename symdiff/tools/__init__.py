@@ -1,4 +1,4 @@
-"""What is done with formulas and kernels besides calling them.
+"""Tools for formulas and kernels: export, check, steps and reports, the command line.
 
 Takes
     formulas, kernels, files, command lines

@@ -44,7 +44,7 @@ DENSITY = ("logpdf", "pdf")
 #: Functions of a probability: where it lies below, and above.
 QUANTILES = ("ppf", "isf")
 
-#: What stands below and above a support.
+#: Values below and above a support.
 BELOW = {"logpdf": -math.inf, "pdf": 0.0, "logcdf": -math.inf, "cdf": 0.0, "logsf": 0.0, "sf": 1.0,
          "logpmf": -math.inf, "pmf": 0.0}  # fmt: skip
 ABOVE = {**BELOW, "logcdf": 0.0, "cdf": 1.0, "logsf": -math.inf, "sf": 0.0}
@@ -134,7 +134,7 @@ def within(
 #: Functions of a distribution of numbers, in the order in which they are listed.
 WHOLE = ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf")
 PROBABILITY = ("logpmf", "pmf")
-#: Of a distribution of whole numbers; and those of them that add probabilities up.
+#: Functions of a distribution of whole numbers, and those of them that add probabilities up.
 TAILS = ("cdf", "sf", "logcdf", "logsf")
 OF_COUNTS = (*PROBABILITY, *TAILS)
 
@@ -173,7 +173,7 @@ class Distribution(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What SciPy calls the place that is looked at: k for whole numbers, x for others."""
+        """SciPy's name of the argument of a density: k for whole numbers, x for others."""
         return "k" if self.module == "discrete" else "x"
 
     @property

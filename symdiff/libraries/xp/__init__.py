@@ -46,7 +46,7 @@ from . import functions, linalg
 
 _COMPLEX = "complex numbers are not offered; write the real and the imaginary part as two arrays"
 
-#: What the standard has and this namespace has not, and what to write instead.
+#: Functions of the standard that are not offered, and what to write instead.
 ABSENT = {
     "bitwise_left_shift": "numbers have no bits; write x * 2.0**n",
     "bitwise_right_shift": "numbers have no bits; write xp.floor(x / 2.0**n)",

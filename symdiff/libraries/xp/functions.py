@@ -26,7 +26,7 @@ from ...ground.advice import REFUSED
 __all__ = ["among", "of_numbers", "parts_of_numbers", "plain", "run", "run_parts"]
 
 
-#: What the standard gives whole numbers of, which callers use as indices; NumPy's function gives numbers of a formula.
+#: Functions whose results are indices in the standard; NumPy's function gives numbers of a formula.
 _OF_NUMBERS = {
     **{
         name: f"the position is not known before the call; np.{name}(x) gives it as a number, no index; use max or min"
@@ -155,7 +155,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 class Capabilities:
-    """What the namespace offers, as the standard's inspection asks for it."""
+    """The capabilities of the namespace, as the standard's inspection asks for them."""
 
     def capabilities(self) -> dict[str, Any]:
         """Return what libraries may leave out: shapes are never of data."""
@@ -527,7 +527,7 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
 
 
 class Unique(NamedTuple):
-    """What :func:`unique_all` gives, with the standard's names."""
+    """The result of :func:`unique_all`, with the standard's names."""
 
     values: Any
     indices: Any
@@ -536,14 +536,14 @@ class Unique(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What :func:`unique_counts` gives, with the standard's names."""
+    """The result of :func:`unique_counts`, with the standard's names."""
 
     values: Any
     counts: Any
 
 
 class Inverse(NamedTuple):
-    """What :func:`unique_inverse` gives, with the standard's names."""
+    """The result of :func:`unique_inverse`, with the standard's names."""
 
     values: Any
     inverse_indices: Any

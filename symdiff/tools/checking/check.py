@@ -745,7 +745,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`symdiff.check` found.
+    """The findings of :func:`symdiff.check`.
 
     Parameters
     ----------
@@ -775,17 +775,17 @@ class Report:
 
     @property
     def wrong(self) -> bool:
-        """Whether anything is wrong; kinks and rewrites are not."""
+        """True if anything is wrong; kinks and rewrites are not."""
         return any(finding.wrong for finding in self.findings)
 
     @property
     def certified(self) -> bool:
-        """Whether all numbers could be compared with many digits."""
+        """True if all numbers could be compared with many digits."""
         return not any(finding.kind == "not certified" for finding in self.findings)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong, and that is certain."""
+        """True if nothing is wrong, and that is certain."""
         return self.certified and not self.wrong
 
     @property

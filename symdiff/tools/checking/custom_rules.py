@@ -30,7 +30,7 @@ SMALL, RANDOM = 6, 3
 
 
 class Verdict(NamedTuple):
-    """What is known of one rule at one point."""
+    """The result of comparing one rule at one point."""
 
     kind: str
     message: str

@@ -78,7 +78,7 @@ def _places(mask: Values) -> str:
 
 
 class _Spot(NamedTuple):
-    """What is not smooth, where, and which derivative is taken there."""
+    """A place that is not smooth, its kind, and the derivative that is taken there."""
 
     what: str
     mask: Values
@@ -160,7 +160,7 @@ _CANDIDATES = (0.0, 1.0, -1.0)
 _BESIDE = 1e-6
 #: Numbers at which a function that has a limit is at it.
 _FAR = (1e10, 1e13, 1e16)
-#: What counts as a limit of 0.
+#: Largest number that counts as a limit of 0.
 _ZERO = 1e-15
 
 

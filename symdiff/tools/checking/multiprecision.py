@@ -543,7 +543,7 @@ def numbers_of(array: Any) -> Exact:
 
 
 class Spread(NamedTuple):
-    """How far the numbers of a point are apart, 1 among them.
+    """Distance of the numbers of a point in decades, 1 among them.
 
     Parameters
     ----------

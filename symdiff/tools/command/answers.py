@@ -20,12 +20,12 @@ __all__ = ["FORMS", "answer", "main"]
 
 #: Bytes of memory that the process may take, characters of a text, and entries of a list.
 MEMORY, CHARACTERS, ENTRIES = 4 * 2**30, 20_000, 64
-#: What a derivative is copied as.
+#: Forms in which a derivative is copied.
 FORMS = ("text", "latex", "sympy", "mathml", *EXPORTS)
 
 
 class Question(NamedTuple):
-    """What a request says, each part of the type that is expected."""
+    """A request, each part of the type that is expected."""
 
     formula: str
     wrt: list[str]

@@ -214,7 +214,7 @@ def main() -> None:
 for _command in (check_command, report_command, bench_command, completion_command):
     main.add_command(_command)
 
-#: What ``derive`` prints.
+#: Forms that ``derive`` prints.
 FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "jax", "torch", "array_api", "json")
 
 

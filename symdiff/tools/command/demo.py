@@ -237,7 +237,7 @@ def compile_model(classes: int = 3, features: int = 5) -> tuple[Kernel, dict[str
 
 @dataclass(frozen=True)
 class DemoStep:
-    """Where Newton's method stands.
+    """The state of Newton's method.
 
     Parameters
     ----------

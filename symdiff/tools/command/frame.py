@@ -154,7 +154,7 @@ def _quoted() -> Iterator[None]:
 
 
 class _HelpInLines(click.Command):
-    """What has a help that keeps its examples on lines of their own."""
+    """A command, or a group, whose help keeps examples on lines of their own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -198,7 +198,7 @@ class Commands(_HelpInLines, click.Group):
                     raise Failure(str(ours)) from error
 
 
-#: Where the functions of a formula are kept while its command runs.
+#: Key of the functions of a formula while its command runs.
 _FUNCTIONS = "symdiff.functions"
 
 
@@ -281,7 +281,7 @@ json_option = click.option("--json", "as_data", is_flag=True, help="Print one JS
 
 
 class Asked(NamedTuple):
-    """What a command line asks for: the text of a formula, and its derivative by the options of several commands."""
+    """The request of a command line: the text of a formula, and its derivative by the options of several commands."""
 
     formula: str
     wrt: tuple[str, ...]

@@ -134,7 +134,7 @@ Facts: TypeAlias = Mapping[str, Sequence[str]]
 #: Kinds of derivative; "auto" is the gradient of a scalar, and the Jacobian of anything else.
 KINDS = ("auto", "gradient", "jacobian", "hessian", "jvp", "vjp", "hvp")
 _SEEDED = ("jvp", "vjp", "hvp")
-#: What may be declared of inputs, by the name of the option.
+#: Declarations of inputs, by the name of the option.
 DECLARED = ("symmetric", "skew", "diagonal", "lower", "upper", "positive_definite", "orthogonal", "positive")
 
 

@@ -144,7 +144,7 @@ def read_npy(stream: IO[bytes], where: str, size: int, limit: int | None) -> Num
     return data.view(dtype).reshape(shape, order="F" if fortran else "C")
 
 
-#: How the length of the header is written in each version of the format.
+#: Format of the length of the header, by the version of the file format.
 _LENGTHS = {(1, 0): "<H", (2, 0): "<I"}
 #: Bytes of a header, levels of brackets in it, and axes of an array, at most.
 _HEADER, _LEVELS, _AXES = 10_000, 10, 32

@@ -26,13 +26,13 @@ BATCHES = (1, 10, 100, 1_000, 10_000, 100_000)
 _MOST_BYTES = 256e6
 #: Seconds for which calls of one batch are repeated, and the least number of repetitions.
 _SECONDS, _REPEATS = 0.02, 5
-#: What letters in shapes are unless the caller says so.
+#: Number for a letter in a shape, unless the caller gives one.
 _SIZE = 16
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How long calls with one batch took.
+    """Times of calls with one batch.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What :meth:`symdiff.Kernel.benchmark` measured.
+    """Times of a kernel by the size of the batch, as :meth:`symdiff.Kernel.benchmark` gives them.
 
     Parameters
     ----------
