@@ -37,7 +37,7 @@ Add
 from __future__ import annotations
 
 from ..ground.advice import no_function
-from . import algebra, arrays, branches, declared, positions, stability
+from . import algebra, arrays, branches, declared, pages, positions, stability
 from .cancelling import (
     deviations,
     differences,
@@ -55,23 +55,22 @@ from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
 from .matrices import chains, commuting, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
-from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
 from .stability import identities, like_functions, nested_powers, removable, roots, weights
 from .stability.lengths import join_cosines
 
-#: The modules whose rules make up the table, in the order in which they are tried.
+#: The table of rules, in the order in which they are tried: pages of equations, and modules with functions.
 SOURCES = (
-    *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
+    *(algebra, pages.OF_MATRICES, arrays, pages.CHOICES, branches, pages.POWERS, declared, positions),
     *(roots, nested_powers, identities, like_functions, large_terms, differences, removable),
-    *(weights, of_the_table, steps_and_logarithms, stability),
+    *(weights, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
     *(deviations, fractions, quotients, ratios, same_bases, shares, weighted, lowest_terms),
     *(chains, commuting, entries, invertible, merged, symmetry),
 )
 
 arrange(SOURCES)
 #: The rules that are equations.
-IDENTITIES = tuple(identity for source in SOURCES for identity in getattr(source, "PAGE", ()))
+IDENTITIES = tuple(identity for source in SOURCES if isinstance(source, tuple) for identity in source)
 
 __all__ = [
     "IDENTITIES",
