@@ -44,8 +44,7 @@ from ..graph.primitives import FIRST, SELECTING
 from ..graph.scalars.arithmetic import APART, peel, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Partial, compare, scalar_constant, where
 from ..graph.sizes import product
-from ..rewrite.cancelling.kinks import paired_signs, zero_of
-from ..rewrite.cancelling.ties import tie_of
+from ..rewrite.cancelling.kinks import paired_signs, tie_of, zero_of
 from .modes import pushforward
 
 __all__ = ["has_jumps", "mean_of_sides", "selections_that_meet", "without_sides"]
@@ -294,7 +293,7 @@ def _kinks_that_meet(results: Sequence[Node], among: bool = False) -> bool:
             if k == len(inputs):
                 inputs.append(frozenset(inputs_of([of])))
                 if among and (part.op == "sign" or part.is_choice):
-                    from ..rewrite.cancelling.multiples import has_multiples  # not needed by most programs
+                    from ..rewrite.cancelling.kinks import has_multiples  # not needed by most programs
 
                     multiples |= has_multiples(part.args[0] if part.op == "sign" else _difference(part)[1]) << k
             own = 1 << k

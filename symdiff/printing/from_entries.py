@@ -18,8 +18,7 @@ from ..graph.scalars.arithmetic import PowerProduct
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import fixed
 from ..rewrite.cancelling.lowest_terms import wholes_in_lowest_terms
-from ..rewrite.cancelling.monomials import monomial, written
-from ..rewrite.cancelling.parts import total_of
+from ..rewrite.cancelling.monomials import monomial, total_of, written
 from ..rewrite.rewriter import finish, make, shorten
 from .collecting.collect import collect
 from .columns import as_columns, has_unit_axes, without_axes_of_one

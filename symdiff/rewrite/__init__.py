@@ -38,34 +38,22 @@ from __future__ import annotations
 
 from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, pages, positions, stability
-from .cancelling import (
-    deviations,
-    differences,
-    fractions,
-    large_terms,
-    lowest_terms,
-    quotients,
-    ratios,
-    same_bases,
-    shares,
-    weighted,
-)
+from .cancelling import deviations, differences, fractions, lowest_terms, ratios, same_bases, shares
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
-from .matrices import chains, commuting, entries, invertible, merged, symmetry
+from .matrices import chains, entries, invertible, merged, symmetry
 from .matrices.invertible import by_inverses
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
-from .stability import identities, like_functions, nested_powers, removable, roots, weights
+from .stability import identities, removable, roots, sums
 from .stability.lengths import join_cosines
 
 #: The table of rules, in the order in which they are tried: pages of equations, and modules with functions.
 SOURCES = (
     *(algebra, pages.OF_MATRICES, arrays, pages.CHOICES, branches, pages.POWERS, declared, positions),
-    *(roots, nested_powers, identities, like_functions, large_terms, differences, removable),
-    *(weights, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
-    *(deviations, fractions, quotients, ratios, same_bases, shares, weighted, lowest_terms),
-    *(chains, commuting, entries, invertible, merged, symmetry),
+    *(roots, identities, differences, removable, sums, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
+    *(deviations, fractions, ratios, same_bases, shares, lowest_terms),
+    *(chains, entries, invertible, merged, symmetry),
 )
 
 arrange(SOURCES)

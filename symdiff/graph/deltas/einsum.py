@@ -15,20 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ...ground.budget import spend
-from .. import (
-    REAL,
-    Labels,
-    Node,
-    broadcast_to,
-    constant,
-    contract,
-    elementwise,
-    extent,
-    intern,
-    number,
-    reshape,
-    zeros,
-)
+from .. import REAL, Labels, Node, broadcast_to, constant, contract, elementwise, extent, intern, number, reshape, zeros
 from ..primitives import Contraction
 from ..scalars.arithmetic import SUMS, terms_of
 from ..sizes import Dim

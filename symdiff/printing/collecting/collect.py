@@ -10,18 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ...graph import (
-    Labels,
-    Node,
-    constant,
-    contract,
-    elementwise,
-    label_sizes,
-    matrix,
-    postorder,
-    rebuild,
-    reshape,
-)
+from ...graph import Labels, Node, constant, contract, elementwise, label_sizes, matrix, postorder, rebuild, reshape
 from ...graph.deltas.affine import is_identity
 from ...graph.deltas.einsum import einsum, is_structured
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, terms_of

@@ -18,7 +18,7 @@ from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function
 from ...graph.scalars.functions import FUNCTIONS
 from ...printing import text
-from ...rewrite.matrices.isotropic import EQUAL
+from ...rewrite.matrices.functions import EQUAL
 
 Values: TypeAlias = npt.NDArray[Any]
 
