@@ -21,7 +21,7 @@ from symdiff.frontend import array
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.numpy.routines import piecewise_constant
 from symdiff.graph.reference import along
-from symdiff.lowering.ordering import comparators
+from symdiff.lowering.arrays import comparators
 
 Values = npt.NDArray[Any]
 RNG = np.random.default_rng(8)

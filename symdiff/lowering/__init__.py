@@ -18,11 +18,8 @@ Files
     program      the form of a program
     builder      scalar operations with value numbering and exact identities
     polygamma    digamma and trigamma in ordinary operations
-    pivoting     elimination with partial pivoting
-    ordering     sorting, and arrays in the order of others
     matrices     inverses, determinants, solutions, Cholesky factors, cofactors
     expand       what works along axes in maxima, sums and functions of numbers, once for scalars and nodes
-    contraction  products of arrays, summed, without their structural zeros
     arrays       each array operation, element by element
     factorize    common factors and divisors factored out of sums
     unroll       a whole formula: every node, then the order of values

@@ -23,7 +23,6 @@ Files
     positions   what is taken and added up at positions that a call brings
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions
     stability   forms that do not overflow or cancel
-    powers      derivatives of high order as polynomials in a few functions
     narrowing   of an array or a loop that is read in part, that part is computed
     balanced    products of what overflows in an order in which partial products do not
     counting    positions that a call brings counted along whole arrays, the last pass

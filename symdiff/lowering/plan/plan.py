@@ -11,9 +11,9 @@ from ...graph.primitives import LISTED
 from ...graph.sizes import LEAST, Dim, Size
 from ..dump import Listed
 from ..program import Program
+from .access import BATCH, Check, NoLoopError
 from .cost import Estimate, estimate
 from .dump import plan_lines
-from .loops.access import BATCH, Check, NoLoopError
 from .steps import LoopStep, Product, Reduction, Repeated, Step, is_tiled, loops_of, sources, stays_in_vectors
 from .wiring import Wiring, wiring_of
 

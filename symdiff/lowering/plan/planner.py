@@ -25,9 +25,7 @@ from ...ground.gc_pause import paused
 from ..expand import EXPANSIONS, expand_node
 from ..matrices import said_of_indefinite
 from ..unroll import unroll
-from .bound import SCANS
-from .cost import NOMINAL, program_cost
-from .loops.access import (
+from .access import (
     BATCH,
     MOST,
     Access,
@@ -39,20 +37,21 @@ from .loops.access import (
     NoLoopError,
     OrderError,
     PiecesError,
+    Range,
+    cut,
     is_given,
     is_long,
 )
-from .loops.element import Elements
-from .loops.placed import PlacedTerm, placed_terms
-from .loops.ranges import Range, cut
-from .loops.tasks import Task, element_of, kept_label, sums_rows, task_of
-from .passes.inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
-from .passes.negatives import subtract_opposites
-from .passes.products import is_product, split_products
-from .passes.stencils import moved_arrays, with_borders_apart
-from .passes.summands import are_shared, sum_arrays
+from .bound import SCANS
+from .cost import NOMINAL, program_cost
+from .element import Elements
+from .inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
+from .placed import PlacedTerm, placed_terms
 from .plan import Plan, check_phases, find_checks
+from .products import is_product, split_products
 from .steps import LoopPiece, LoopStep, MatrixFunction, Move, Product, Reduction, Repeated, Routine, Scan, Step, sources
+from .sums import are_shared, moved_arrays, subtract_opposites, sum_arrays, with_borders_apart
+from .tasks import Task, element_of, kept_label, sums_rows, task_of
 from .whole import called, is_result, part_of_loop, repacked, repeated, reshaped, routine, with_joined_spectra
 
 __all__ = ["check_length", "make_plan"]

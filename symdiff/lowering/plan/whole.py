@@ -10,8 +10,8 @@ from ...errors import UnsupportedError
 from ...graph import BOOL, Node, inputs_of, parts_of, placeholder, postorder, result_of, step_number, substitute
 from ...graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED
 from ...graph.sizes import Dim
+from .access import BATCH, NoLoopError, inner_axes, inner_limit, is_long
 from .cost import turn_cost
-from .loops.access import BATCH, NoLoopError, inner_axes, inner_limit, is_long
 from .plan import Plan
 from .steps import Call, Repacked, Repeated, Routine, Step, is_tiled, nested
 

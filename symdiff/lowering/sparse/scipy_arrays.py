@@ -1,4 +1,7 @@
-"""SciPy's sparse arrays of a pattern: made once, and given other data for each result."""
+"""SciPy's sparse arrays of a pattern: made once, and given other data for each result.
+
+Sparse arrays of results, which share their positions until a method would write there.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,65 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from ...errors import ArgumentError, ShapeError
 from ...graph.sizes import show
 from .entries import SparsePattern
 
-__all__ = ["array_of", "check_like", "draw", "flat_data", "is_ordinary", "kind_of", "shares", "with_data"]
+__all__ = [
+    "BsrResult",
+    "CscResult",
+    "CsrResult",
+    "array_of",
+    "check_like",
+    "draw",
+    "flat_data",
+    "is_ordinary",
+    "kind_of",
+    "shares",
+    "with_data",
+]
+
+
+class _Shared:
+    """Copy positions before SciPy's methods write in them; other results of the kernel keep theirs."""
+
+    def _own(self: Any) -> None:
+        self.indices, self.indptr = self.indices.copy(), self.indptr.copy()
+
+    def eliminate_zeros(self) -> None:
+        self._own()
+        super().eliminate_zeros()  # type: ignore[misc]
+
+    def resize(self, *shape: Any) -> None:
+        self._own()
+        super().resize(*shape)  # type: ignore[misc]
+
+    @property
+    def _csr_container(self) -> type:  # of transposes, which share positions, too
+        return CsrResult
+
+    @property
+    def _csc_container(self) -> type:
+        return CscResult
+
+    @property
+    def _bsr_container(self) -> type:
+        return BsrResult
+
+
+class CsrResult(_Shared, sparse.csr_array):  # type: ignore[misc]
+    """Rows."""
+
+
+class CscResult(_Shared, sparse.csc_array):  # type: ignore[misc]
+    """Columns."""
+
+
+class BsrResult(_Shared, sparse.bsr_array):  # type: ignore[misc]
+    """Blocks."""
+
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 #: Bytes of an array of positions up to which these are compared with those of the calls before.
@@ -25,7 +81,7 @@ def array_of(kind: str, pattern: SparsePattern) -> Any:
     """Return a sparse array of a pattern, whose data is exchanged for each result."""
     from scipy import sparse
 
-    from .results import BsrResult, CscResult, CsrResult
+    pass  # MERGED
 
     data = np.zeros(pattern.size)
     if kind == "coo":

@@ -4,6 +4,13 @@ The second differential of det has a closed form in singular values at every ran
 :mod:`symdiff.graph.reference.interpret`). For the third there is none without division, so the
 determinant is expanded over subsets of columns, up to 8×8, and differentiated as the
 polynomial it is; larger matrices are refused by name.
+
+The exponential of any square matrix: its derivative in a direction is an operation of its own.
+
+The derivative L(A, E) is the corner of exp([[A, E], [0, A]]), and linear in E. The one after it, in a direction F, is
+the corner of L([[A, E], [0, A]], [[F, 0], [0, F]]), and so on (Higham 2008, sections 3.2 and 10.2).
+
+The differential of a pseudo-inverse of full column rank.
 """
 
 from __future__ import annotations
@@ -16,20 +23,79 @@ from ...graph import (
     broadcast_to,
     concatenate,
     constant,
+    delta,
     elementwise,
+    exponential,
     matrix,
     placeholder,
     postorder,
     reshape,
     slicing,
+    swap,
     whole,
+    zeros,
 )
 from ...graph.deltas.affine import ONE
+from ...graph.deltas.einsum import MINUS_ONE, scale_by
+from ...graph.deltas.structural import transposed
+from ...graph.nodes import broadcast_shapes
 from ...graph.primitives import complete
 from ...graph.sizes import show
-from ..linear import Law
+from ..linear import PULLS, Law
 from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, LAWS, NONLINEAR
+from ..rules import DIFFERENTIALS, LAWS, NONLINEAR, matmul
+from ..spectra.isotropic import gathered
+from ..spectra.spectral import behind, of_trace
+
+
+def _pinv(node: Node, tangents: Sequence[Node | None]) -> Node:
+    (a,), (da,) = node.args, tangents
+    assert da is not None
+    along = scale_by(MINUS_ONE, matmul(matmul(node, da), node))
+    m, n = a.shape[-2:]
+    if m == n:
+        return along
+    rest = elementwise("subtract", (broadcast_to(delta(m, m), (*a.shape[:-2], m, m)), matmul(a, node)))
+    return along + matmul(matmul(matmul(node, transposed(node)), transposed(da)), rest)
+
+
+def _expm(node: Node, tangents: Sequence[Node | None]) -> Node:
+    a, *rest = node.args
+    if not rest:
+        (change,) = tangents
+        assert change is not None
+        return exponential(a, change)
+    (e,), (change, turn) = rest, tangents
+    along = None if turn is None else exponential(a, behind(turn, e, node.ndim - e.ndim))
+    if change is None:
+        assert along is not None
+        return along
+    change = behind(change, a, node.ndim - a.ndim)
+    n = a.shape[-1]
+    both = exponential(_blocks(a, e), _blocks(change, zeros(change.shape)))
+    corner = slicing(both, (*map(whole, both.shape[:-2]), (0, 1, n), (n, 1, n)))
+    return corner if along is None else corner + along
+
+
+def _blocks(a: Node, e: Node) -> Node:
+    """Return [[a, e], [0, a]]."""
+    lead = broadcast_shapes([a.shape[:-2], e.shape[:-2]], "matrix stacks")
+    a, e = (broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, e))
+    axis = len(lead)
+    upper, lower = concatenate([a, e], axis + 1), concatenate([zeros(a.shape), a], axis + 1)
+    return concatenate([upper, lower], axis)
+
+
+def _pull_direction(node: Node, i: int, ct: Node, prefix: int) -> Node | None:
+    """Transpose in the direction: <C, L(A, E)> = <L(A^T, C), E>."""
+    if i == 0:
+        return None
+    a, e = node.args
+    scale = of_trace(ct) if ct.ndim == 2 else None
+    if scale is not None:
+        return scale_by(scale, swap(exponential(a)))
+    return gathered(exponential(swap(a), ct), prefix, e)
+
 
 #: Largest matrix whose determinant is expanded.
 EXPANSION_LIMIT = 8
@@ -115,7 +181,18 @@ def _adjugate_differential(node: Node, tangents: Sequence[Node | None]) -> Node:
 
 
 def register() -> None:
-    """Add the rule to the table; it needs the differentiator, which itself reads the table."""
+    """Add the rules to the tables; they need the differentiator, which itself reads the tables."""
+    DIFFERENTIALS["expm"] = _expm
+    LAWS["expm"] = Law(
+        "differential of the exponential", "d exp(A) = ∫₀¹ exp(s A) dA exp((1 - s) A) ds", "Higham 2008, 10.2"
+    )
+    PULLS["expm"] = _pull_direction
+    DIFFERENTIALS["pinv"] = _pinv
+    LAWS["pinv"] = Law(
+        "differential of a pseudo-inverse",
+        "d pinv(A) = -pinv(A) dA pinv(A) + inv(AᵀA) dAᵀ (I - A pinv(A))",
+        "Golub and Pereyra 1973, 4.12, of full column rank",
+    )
     DIFFERENTIALS["adjugate_differential"] = _adjugate_differential
     LAWS["adjugate_differential"] = Law(
         "third differential of a determinant", "d² adj(A), by Laplace's expansion", "MN 8.3 differentiated twice more"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ....graph import Node, contract, elementwise, label_sizes, postorder, rebuild
-from ....graph.deltas.contraction_order import Step, cheapest_step
-from ....graph.primitives import DELTAS, Labels
-from ....graph.sizes import Dim, nominal
-from ..loops.access import BATCH, is_long
+from ...graph import Node, contract, elementwise, label_sizes, postorder, rebuild
+from ...graph.deltas.contraction_order import Step, cheapest_step
+from ...graph.primitives import DELTAS, Labels
+from ...graph.sizes import Dim, nominal
+from .access import BATCH, is_long
 from .inverses import is_large_matrix
 
 __all__ = ["is_product", "is_symmetric_product", "split_products"]

@@ -1,6 +1,6 @@
 """Products and sums of them as a person counts them: a number, and powers of factors.
 
-What :mod:`symdiff.printing.collecting.collect` works with.
+What :mod:`symdiff.printing.collect` works with.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING
 
-from ...graph import Node, axes_of, constant, contract, elementwise, number, reduce
-from ...graph.scalars.arithmetic import is_leaf, terms_of
-from ...rewrite.facts import is_surely_positive
-from ...rewrite.stability.lengths import squares_of
+from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
+from ..graph.scalars.arithmetic import is_leaf, terms_of
+from ..rewrite.facts import is_surely_positive
+from ..rewrite.stability.lengths import squares_of
 
 if TYPE_CHECKING:
     pass

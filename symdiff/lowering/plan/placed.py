@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from ....graph import Node, constant, contract, elementwise, label_sizes
-from ....graph.dump import record_text
-from ....graph.primitives import DELTAS
-from ....graph.scalars.arithmetic import scaled
-from ....graph.sizes import Dim, sign
-from .access import BATCH, Access, AxisIndex, NoLoopError, all_of, is_long, over_long_axes
+from ...graph import Node, constant, contract, elementwise, label_sizes
+from ...graph.dump import record_text
+from ...graph.primitives import DELTAS
+from ...graph.scalars.arithmetic import scaled
+from ...graph.sizes import Dim, sign
+from .access import BATCH, Access, AxisIndex, NoLoopError, Range, all_of, is_long, over_long_axes
 from .element import Elements
-from .ranges import Range
 
 __all__ = ["PlacedTerm", "placed_terms"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ....graph import Node, label_sizes
-from ....graph.primitives import DELTAS
-from ....graph.sizes import Dim
+from ...graph import Node, label_sizes
+from ...graph.primitives import DELTAS
+from ...graph.sizes import Dim
 from .access import BATCH, Access, AxisIndex, all_of, is_long, over_long_axes
 from .element import Elements
 

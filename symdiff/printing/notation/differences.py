@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from ....graph.sizes import Dim, Shape
-from ..matrix_words import split_scalars, without_sign
-from ..named_forms import padded, shift_of
-from ..reader import Reader, ReadingRules
-from ..terms import Term
+from ...graph.sizes import Dim, Shape
+from .matrix_words import split_scalars, without_sign
+from .named_forms import padded, shift_of
+from .reader import Reader, ReadingRules
+from .terms import Term
 
 #: Rules for derivatives that are written with diff.
 DIFFERENCES = ReadingRules()

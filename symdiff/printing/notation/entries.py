@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-from ..matrix_words import turned_over
-from ..reader import Reader, ReadingRules
-from ..terms import Term, number, quotient, times
+from .matrix_words import turned_over
+from .reader import Reader, ReadingRules
+from .terms import Term, number, quotient, times
 
 RULES = ReadingRules()
 #: Most terms of a sum that are compared in pairs.

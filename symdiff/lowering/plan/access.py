@@ -1,4 +1,7 @@
-"""Accesses: the place of a loop's element along each axis of an array, as a function of the loop's index."""
+"""Accesses: the place of a loop's element along each axis of an array, as a function of the loop's index.
+
+Ranges of a loop's index, whose ends may be sizes that are known at call time only.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,32 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
 
-from ...._kernels.system.scopes import Bound
-from ....errors import UnsupportedError
-from ....graph import REAL, Item, Node, placeholder
-from ....graph.primitives import ADJUGATES, DELTAS, ITERATED, Assumptions
-from ....graph.sizes import Dim, Shape, Size, named
-from ...matrices import COFACTOR_LIMIT, said_of_indefinite
+from ..._kernels.system.scopes import Bound
+from ...errors import UnsupportedError
+from ...graph import REAL, Item, Node, placeholder
+from ...graph.primitives import ADJUGATES, DELTAS, ITERATED, Assumptions
+from ...graph.sizes import Dim, Shape, Size, named, sign
+from ..matrices import COFACTOR_LIMIT, said_of_indefinite
+
+__all__ = ["Range", "cut"]
+
+
+#: A half-open range of indices.
+Range: TypeAlias = tuple[Dim, Dim]
+
+def cut(ranges: list[Range], places: Sequence[Dim], most: int = 32) -> list[Range]:
+    """Cut adjoining ranges at those of ``places`` that stand within one of them; stop when there are too many."""
+    result: list[Range] = []
+    todo = [(part, list(dict.fromkeys(places))) for part in ranges[::-1]]
+    while todo:
+        (low, high), within = todo.pop()
+        inside = [at for at in within if sign(at - low - 1) == 1 and sign(high - at - 1) == 1]
+        if inside and len(result) + len(todo) + 2 <= most:
+            todo += [((inside[0], high), inside), ((low, inside[0]), inside)]
+        else:
+            result.append((low, high))
+    return result
+
 
 #: The number of samples of a call, or of rows: the axis of tiles. No letter of a user's is called so.
 BATCH: Size = named("(batch)")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from ....graph import Node, contract, intern, matrix, postorder, rebuild, reshape, swap
-from ....graph.primitives import MATRIX_OPS, Labels
-from ....graph.sizes import Dim, product
-from ...matrices import ELIMINATION_LIMIT
-from ..bound import USES
-from ..loops.access import BATCH, is_long
+from ...graph import Node, contract, intern, matrix, postorder, rebuild, reshape, swap
+from ...graph.primitives import MATRIX_OPS, Labels
+from ...graph.sizes import Dim, product
+from ..matrices import ELIMINATION_LIMIT
+from .access import BATCH, is_long
+from .bound import USES
 
 __all__ = [
     "FACTORED",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ....calculus.linearity import is_linear, linear_places
-from ....graph import (
+from ...calculus.linearity import is_linear, linear_places
+from ...graph import (
     BOOL,
     Item,
     Node,
@@ -47,13 +47,13 @@ from ....graph import (
     triangle,
     whole,
 )
-from ....graph.deltas.einsum import einsum, is_zero
-from ....graph.kinds import INLINED
-from ....graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
-from ....graph.scalars.arithmetic import SUMS
-from ....graph.scalars.functions import to_real
-from ....graph.sizes import Dim, product
-from ..loops.access import BATCH
+from ...graph.deltas.einsum import einsum, is_zero
+from ...graph.kinds import INLINED
+from ...graph.primitives import CUMULATIVE, INNER, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS, Body, complete
+from ...graph.scalars.arithmetic import SUMS
+from ...graph.scalars.functions import to_real
+from ...graph.sizes import Dim, product
+from .access import BATCH
 
 __all__ = ["Lifted", "lift"]
 
@@ -409,4 +409,4 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(NORMALIZATIONS, lambda n, a, _: normalize(n.op, a[0], axes_of(n, a[0]))),
     **dict.fromkeys(MATRIX_OPS, lambda n, a, _: matrix(n.op, *a)),
 }
-complete(_RULES, "symdiff.lowering.plan.passes.batch", INNER, INLINED)
+complete(_RULES, "symdiff.lowering.plan.batch", INNER, INLINED)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....graph import (
+from ...graph import (
     BOOL,
     Item,
     Node,
@@ -37,9 +37,9 @@ from ....graph import (
     whole,
     zeros,
 )
-from ....graph.primitives import CUMULATIVE, DELTAS, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
-from ....graph.scalars.functions import FUNCTIONS, to_real
-from ....graph.sizes import Dim, same_elements, sign
+from ...graph.primitives import CUMULATIVE, DELTAS, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
+from ...graph.scalars.functions import FUNCTIONS, to_real
+from ...graph.sizes import Dim, same_elements, sign
 from .access import (
     Access,
     Allowance,
@@ -50,6 +50,7 @@ from .access import (
     NoLoopError,
     OrderError,
     Place,
+    Range,
     Rule,
     all_of,
     axis_within,
@@ -62,7 +63,6 @@ from .access import (
     spread,
     without_leading_ones,
 )
-from .ranges import Range
 
 
 class Elements:

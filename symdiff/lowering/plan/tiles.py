@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ....errors import SymdiffError, UnsupportedError
-from ....graph import (
+from ...errors import SymdiffError, UnsupportedError
+from ...graph import (
     Node,
     axes_of,
     constant,
@@ -27,10 +27,10 @@ from ....graph import (
     substitute,
     whole,
 )
-from ....graph.primitives import CUMULATIVE, DELTAS, LISTED, NORMALIZATIONS, REDUCTIONS
-from ....graph.scalars.functions import FUNCTIONS
-from ....graph.sizes import Dim, Size, named, same_elements
-from ..loops.access import BATCH
+from ...graph.primitives import CUMULATIVE, DELTAS, LISTED, NORMALIZATIONS, REDUCTIONS
+from ...graph.scalars.functions import FUNCTIONS
+from ...graph.sizes import Dim, Size, named, same_elements
+from .access import BATCH
 from .batch import Lifted
 
 __all__ = ["tile_rows"]
