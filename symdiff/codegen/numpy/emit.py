@@ -26,7 +26,7 @@ from ...graph.primitives import DELTAS, PRIMITIVES, complete
 from ...graph.reference import numeric
 from ...graph.reference import positions as taken
 from ...graph.reference import scipy_special as special
-from ...graph.reference.opaque import call_each
+from ...graph.reference.interpret import call_each
 from ...graph.scalars.functions import FUNCTIONS, expanded
 from ...graph.sizes import Dim, Size
 from ...lowering.matrices import said_of_indefinite

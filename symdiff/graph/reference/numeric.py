@@ -4,6 +4,10 @@ Each takes and returns float64 arrays; matrix functions take stacks of matrices 
 two axes). They exist because NumPy lacks them (softplus, the adjugate), or because its
 errors are not ours (a singular matrix in a stack, a slice out of range), or because NaN
 has to pass through (``svd`` and ``cholesky`` raise on it).
+
+Functions of the elements along one axis whose results have the same axis: running products and extrema, sorting.
+
+Eigenvalues and eigenvectors of the symmetric parts of matrices, exponentials and pseudo-inverses of any.
 """
 
 from __future__ import annotations
@@ -17,8 +21,128 @@ import numpy.typing as npt
 from ..._kernels.functions import special as compiled
 from ...errors import ShapeError, SingularMatrixError
 from . import scipy_special as special
-from .along import arrange, arrange_each, cummax, cummin, cumprod, sort
-from .eigen import eigenvectors, eigvalsh
+
+
+def eigvalsh(a: Array) -> Array:
+    """Return the eigenvalues of the symmetric part of each matrix, in rising order."""
+    unknown, known = _symmetric(a)
+    return np.where(unknown[..., None], np.nan, np.linalg.eigvalsh(known))
+
+
+def eigenvectors(a: Array) -> Array:
+    """Return orthonormal eigenvectors of the symmetric part of each matrix, as columns, by rising eigenvalue."""
+    unknown, known = _symmetric(a)
+    return np.where(unknown[..., None, None], np.nan, np.linalg.eigh(known).eigenvectors)
+
+
+def _symmetric(a: Array) -> tuple[npt.NDArray[np.bool_], Array]:
+    """Return which matrices are not finite, and the symmetric parts, with the identity in place of those."""
+    unknown = np.asarray(~np.isfinite(a).all(axis=(-2, -1)))
+    part = 0.5 * a + 0.5 * np.swapaxes(a, -1, -2)
+    return unknown, np.where(unknown[..., None, None], np.eye(a.shape[-1]), part)
+
+
+def expm(a: Array, *direction: Array) -> Array:
+    """Return the exponential of each matrix, or its derivative in a direction, by Taylor's series and squaring."""
+    size = a.shape[-1]
+    if direction:
+        (e,) = direction
+        lead = np.broadcast_shapes(a.shape[:-2], e.shape[:-2])
+        largest = np.abs(e).max(axis=(-2, -1), keepdims=True, initial=0.0)
+        scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        whole = np.zeros((*lead, 2 * size, 2 * size))
+        whole[..., :size, :size] = whole[..., size:, size:] = a
+        whole[..., :size, size:] = e / scale
+        part: Array = _by_series(whole, a)[..., :size, size:] * scale
+        return part
+    return _by_series(a, a)
+
+
+def _by_series(x: Array, of: Array) -> Array:
+    """Return exponentials; nan where the norm of another matrix is beyond those that kernels know."""
+    norm = np.abs(x).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=0.0)
+    known = np.abs(of).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=0.0) <= 5.371920351148152 * 2**12
+    times = np.where(known & (norm > 0.5), np.ceil(np.log2(np.maximum(norm, 0.5))) + 1, 0)
+    x = np.where(known, x, 0.0) / 2.0**times
+    term = total = np.broadcast_to(np.eye(x.shape[-1]), x.shape)
+    for k in range(1, 20):
+        term = term @ x / k
+        total = total + term
+    for k in range(int(times.max(initial=0))):
+        total = np.where(k < times, total @ total, total)
+    return np.where(known, total, np.nan)
+
+
+def pinv(a: Array) -> Array:
+    """Return the pseudo-inverse of each matrix of full rank, and nan of others."""
+    known: npt.NDArray[np.bool_] = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
+    safe = np.where(known[..., None, None], a, 0.0)
+    full = known & (np.linalg.matrix_rank(safe) == min(a.shape[-2:]))
+    return np.where(full[..., None, None], np.linalg.pinv(safe), np.nan)
+
+
+def cumprod(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the products of all elements so far along ``axis``, from the end when ``reverse``."""
+    return _accumulated(np.multiply, x, axis, reverse)
+
+
+def cummax(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the largest of all elements so far along ``axis``, from the end when ``reverse``."""
+    return _accumulated(np.maximum, x, axis, reverse)
+
+
+def cummin(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the smallest of all elements so far along ``axis``, from the end when ``reverse``."""
+    return _accumulated(np.minimum, x, axis, reverse)
+
+
+def _accumulated(function: np.ufunc, x: Array, axis: int, reverse: bool) -> Array:
+    turned = np.flip(x, axis) if reverse else x
+    found: Array = function.accumulate(turned, axis)
+    return np.flip(found, axis) if reverse else found
+
+
+def sort(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the elements along ``axis`` in ascending order, nan last; of the turned axis, turned, when ``reverse``."""
+    found = np.sort(x, axis)
+    return np.flip(found, axis) if reverse else found
+
+
+def arrange(x: Array, key: Array, axis: int, back: bool) -> Array:
+    """Return elements in the order of ``key`` along ``axis`` (negative), or ``back`` from it; of ties the mean."""
+    lines = np.moveaxis(key, axis, -1)
+    order = np.argsort(lines, axis=-1, kind="stable")
+    ordered = np.take_along_axis(lines, order, -1)
+    with np.errstate(invalid="ignore"):
+        same = (ordered[..., 1:] == ordered[..., :-1]) | (np.isnan(ordered[..., 1:]) & np.isnan(ordered[..., :-1]))
+    values = np.moveaxis(x, axis, -1)
+    shape = np.broadcast_shapes(values.shape, order.shape)
+    values, order = np.broadcast_to(values, shape), np.broadcast_to(order, shape)
+    if back:
+        result = np.empty(shape)
+        np.put_along_axis(result, order, _mean_of_ties(values, same), -1)
+    else:
+        result = _mean_of_ties(np.take_along_axis(values, order, -1), same)
+    return np.moveaxis(result, -1, axis)
+
+
+def arrange_each(x: Array, key: Array, axis: int, back: bool) -> Array:
+    """Return :func:`arrange` of samples, whose axis stands first in both: 1, or common to the others."""
+    lead = [1] * (x.ndim - key.ndim)
+    return arrange(x, key.reshape(key.shape[0], *lead, *key.shape[1:]), axis, back)
+
+
+def _mean_of_ties(x: Array, same: npt.NDArray[np.bool_]) -> Array:
+    """Return the mean of neighbours along the last axis that are the same as the one before."""
+    if not same.any():
+        return x
+    starts = np.ones(x.shape, bool)
+    starts[..., 1:] = ~same
+    first = np.flatnonzero(starts)
+    means = np.add.reduceat(x.ravel(), first) / np.diff(first, append=x.size)
+    result: Array = means[np.cumsum(starts) - 1].reshape(x.shape)
+    return result
+
 
 Array = npt.NDArray[np.float64]
 #: What other files of the folder have, and is called by its name here.

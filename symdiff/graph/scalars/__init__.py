@@ -16,7 +16,6 @@ Files
     incomplete    the rows of incomplete gamma and beta functions, their inverses, and hypergeometric functions
     bessel        the rows of Bessel and Airy functions
     known         columns of all rows: inverses, logarithms, exact values, which have a value everywhere
-    rising        the row of the logarithm of a rising factorial by its step
     beyond_range  the rows of logarithms and ratios of functions that overflow or vanish
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
     polynomials   orthogonal polynomials of a degree known beforehand
@@ -30,6 +29,6 @@ Add
     singularity; a function made of others in ``compositions``
 """
 
-from . import bessel, beyond_range, differences, incomplete, rising, rows, special
+from . import bessel, beyond_range, differences, incomplete, rows, special
 
-__all__ = ["bessel", "beyond_range", "differences", "incomplete", "rising", "rows", "special"]
+__all__ = ["bessel", "beyond_range", "differences", "incomplete", "rows", "special"]

@@ -23,8 +23,8 @@ Files
     differences     differences of neighbours, first and second ones, along any axis
     sums            common arrays in front of sums, squares of differences, traces of products, eigenvectors
 Add
-    the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``; a named form: a function
-    with ``@RULES.of`` in the file whose pattern it shares, which must be read back to the same formula
+    the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``; a named
+    form: a function with ``@RULES.of`` in the file whose pattern it shares, which must be read back to the same formula
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import common_factors, named_forms, numbers, unit_steps
+from . import common_factors, entries, named_forms, numbers, sums, unit_steps
 from .reader import Reader, Readings
 from .terms import Term
 
