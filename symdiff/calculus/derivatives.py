@@ -3,12 +3,10 @@
 The variable may be an input, a part of one (``X[0]``), or any sub-formula, which is then treated
 as if it were an input. Results have the shape of the formula followed by the shape of the variable.
 
-A derivative of high order as a polynomial in a few functions: that of tan in tan and 1 + tan².
-
-The derivatives of tan, tanh, the logistic function, exp(x) sin(x) and their like are sums of few
-products of powers, whatever the order, and a person wants to see those. Here a formula is multiplied
-out, as far as its sums are not what the formula began with: ``x - y`` stays a factor, since its
-powers multiplied out would cancel.
+A derivative of high order is shown as a polynomial in a few functions: that of tan in tan and 1 + tan². The
+derivatives of tan, tanh, the logistic function, exp(x) sin(x) and their like are sums of few products of powers,
+whatever the order, and a person wants to see those. Here a formula is multiplied out, as far as its sums are not what
+the formula began with: ``x - y`` stays a factor, since its powers multiplied out would cancel.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
-"""Which of the elements that tie is selected: order statistics in what is differentiated again.
+"""Order statistics in what is differentiated again: symmetric ones, and which of the elements that tie is selected.
 
-The slope of F(sort(x)) is ``restore(F', x)``, where elements that tie share equally: the mean over the orders of the
-tie. The slope of that multiplies two such means, and the mean of a product is no product of means: of max(x)**2 it
-would be a half everywhere for two that tie. So where shares meet what they are shares of, elements that tie are told
-apart, once in one order and once in the other, everywhere in the formula alike, and the result is the mean of both. A
-formula that is smooth through a tie has the same derivatives in every order of it.
+**Ties.** The slope of F(sort(x)) is ``restore(F', x)``, where elements that tie share equally: the mean over the
+orders of the tie. The slope of that multiplies two such means, and the mean of a product is no product of means: of
+max(x)**2 it would be a half everywhere for two that tie. So where shares meet what they are shares of, elements that
+tie are told apart, once in one order and once in the other, everywhere in the formula alike, and the result is the
+mean of both. A formula that is smooth through a tie has the same derivatives in every order of it.
 
 The key ``restore(arange(n), x) + c * arange(n)`` has the order of x, and no two elements that are equal. Elements of
 formulas are told apart as they are a little further along one direction of all inputs, so that the orders of several
 formulas fit together.
 
-Order statistics in formulas that are the same for every order of the elements.
-
-``max(x) * median(x) * min(x)`` is the product of x: a smooth function, whose derivatives at elements that tie are
-those of the product. Where the elements are eigenvalues, it has derivatives at equal ones as well, though no single
-eigenvalue has. So the extrema and the sorted array are taken for elements of x as it stands, if the formula that is
-then made is the same for every order of x.
+**Symmetric formulas** are the same for every order of the elements. ``max(x) * median(x) * min(x)`` is the product of
+x: a smooth function, whose derivatives at elements that tie are those of the product. Where the elements are
+eigenvalues, it has derivatives at equal ones as well, though no single eigenvalue has. So the extrema and the sorted
+array are taken for elements of x as it stands, if the formula that is then made is the same for every order of x.
 
 That is decided in a field of residues, where sums, products, quotients and whole powers are exact; the value of any
 other function is a hash of its name and its argument. The elements are random residues, in three orders: two

@@ -21,7 +21,6 @@ Files
     matrices     inverses, determinants, solutions, Cholesky factors, cofactors
     expand       what works along axes in maxima, sums and functions of numbers, once for scalars and nodes
     arrays       each array operation, element by element
-    factorize    common factors and divisors factored out of sums
     unroll       a whole formula: every node, then the order of values
     plan         what is run how: steps of a whole call over arrays
     sparse       which elements of a result are not zero by construction, and formulas for these alone

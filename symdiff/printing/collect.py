@@ -4,7 +4,7 @@ A derivative is computed in the form that keeps its numbers right: ``c / r / r /
 ``r**3`` in it that could overflow. A person reads ``c / r**3``. This pass runs before printing
 only, and only on what holds a derivative, so that a formula is shown as it was written.
 
-Sums of products as a person writes them: like terms added, common factors in front, f(x) beside 1 - f(x).
+In sums of products like terms are added, and common factors stand in front.
 """
 
 from __future__ import annotations

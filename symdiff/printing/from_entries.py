@@ -4,12 +4,10 @@ The derivative of ``x[0] * x[1]`` is a sum of unit vectors, one for each entry. 
 right form to compute with (the zeros are structure), but a person wants to read
 ``[x[1], x[0]]``. This pass runs before printing only.
 
-Matrices of one column, or one row, as vectors: a derivative is collected without axes of length 1.
-
-What is an n x 1 matrix to SymPy, and to many a book, has two readings: ``w.T @ A`` and ``A.T @ w`` hold
-the same numbers, and only vectors show that they are alike. So a derivative is read without axes of
-length 1, and products of matrices with columns are put back as such: the text has NumPy's meaning for
-the shapes as they are.
+Matrices of one column, or one row, are collected as vectors, without axes of length 1. What is an n x 1 matrix to
+SymPy, and to many a book, has two readings: ``w.T @ A`` and ``A.T @ w`` hold the same numbers, and only vectors show
+that they are alike. So a derivative is read without axes of length 1, and products of matrices with columns are put
+back as such: the text has NumPy's meaning for the shapes as they are.
 """
 
 from __future__ import annotations

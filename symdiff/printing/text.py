@@ -1,11 +1,7 @@
 """Formula text: what the graph means in the language that the parser reads, NumPy's.
 
-Numbers that the parser computes from text, so that none is written which it refuses.
-
-Text such as ``2 / 0`` and ``1e300 * 1e300`` is refused, as a slip of the pen. A formula may come to it all the same,
-by ``2 / radians(0)``, and is then written by calls, ``divide(2, 0)``.
-
-Loops as they are written: repeated functions, and scans.
+No number is written that the parser refuses. Text such as ``2 / 0`` and ``1e300 * 1e300`` is refused, as a slip of
+the pen. A formula may come to it all the same, by ``2 / radians(0)``, and is then written by calls, ``divide(2, 0)``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ Files
     arrays      contractions, slices, inverses, paddings
     matrices    products, inverses and determinants of matrices
     facts       what is known of the numbers of any node, from its form and from declarations
-    pairs       arrays that are equal, or opposite, with two axes exchanged
     declared    rewrites by what is known of numbers
     positions   what is taken and added up at positions that a call brings
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions
@@ -41,8 +40,8 @@ from .cancelling import deviations, differences, fractions, lowest_terms, ratios
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
-from .matrices import chains, entries, invertible, merged, symmetry
-from .matrices.invertible import by_inverses
+from .matrices import chains, entries, merged, symmetry
+from .matrices.entries import by_inverses
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
 from .stability import identities, removable, roots, sums
 from .stability.lengths import join_cosines
@@ -52,7 +51,7 @@ SOURCES = (
     *(algebra, pages.OF_MATRICES, arrays, pages.CHOICES, branches, pages.POWERS, declared, positions),
     *(roots, identities, differences, removable, sums, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
     *(deviations, fractions, ratios, same_bases, shares, lowest_terms),
-    *(chains, entries, invertible, merged, symmetry),
+    *(chains, entries, merged, symmetry),
 )
 
 arrange(SOURCES)

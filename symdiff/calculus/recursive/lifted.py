@@ -1,15 +1,15 @@
-"""Products that no step of a loop has to wait for, taken out of it: many small ones become one large one.
+"""Loops made less: products that no step waits for are taken out, and loops of the same steps are one.
 
-Before a loop stands what multiplies rows by what is held: W x_k for all k is X Wᵀ. Behind it stands a sum of products
-that is carried along and read by nothing else, as the gradient with respect to a matrix is: Σ_k a_k b_kᵀ is AᵀB, where
-the loop writes a_k and b_k down. Both are kept as arrays, so they are lifted only where they are small beside what is
-read or carried anyway, and no step is lifted whose product is as cheap as reading its result.
+**Products that no step has to wait for**: many small ones become one large one. Before a loop stands what multiplies
+rows by what is held: W x_k for all k is X Wᵀ. Behind it stands a sum of products that is carried along and read by
+nothing else, as the gradient with respect to a matrix is: Σ_k a_k b_kᵀ is AᵀB, where the loop writes a_k and b_k
+down. Both are kept as arrays, so they are lifted only where they are small beside what is read or carried anyway, and
+no step is lifted whose product is as cheap as reading its result.
 
-Loops of the same steps as one: a value beside its derivative, and the states that a way back reads.
-
-Two carried arrays are equal in every step where they start equal and have equal updates. Which ones are is found by
-partition refinement: arrays that start equal form a class, and a class is split where updates differ, until nothing
-changes (Hopcroft 1971, for the states of automata).
+**Loops of the same steps**: a value beside its derivative, and the states that a way back reads. Two carried arrays
+are equal in every step where they start equal and have equal updates. Which ones are is found by partition
+refinement: arrays that start equal form a class, and a class is split where updates differ, until nothing changes
+(Hopcroft 1971, for the states of automata).
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""The third differential of a determinant, right at singular matrices too.
+"""Differentials of functions of matrices that take the differentiator: determinants, exponentials, pseudo-inverses.
 
-The second differential of det has a closed form in singular values at every rank (see
-:mod:`symdiff.graph.reference.interpret`). For the third there is none without division, so the
-determinant is expanded over subsets of columns, up to 8×8, and differentiated as the
+**The third differential of a determinant** is right at singular matrices too. The second differential of det has a
+closed form in singular values at every rank (see :mod:`symdiff.graph.reference.interpret`). For the third there is
+none without division, so the determinant is expanded over subsets of columns, up to 8×8, and differentiated as the
 polynomial it is; larger matrices are refused by name.
 
-The exponential of any square matrix: its derivative in a direction is an operation of its own.
-
-The derivative L(A, E) is the corner of exp([[A, E], [0, A]]), and linear in E. The one after it, in a direction F, is
-the corner of L([[A, E], [0, A]], [[F, 0], [0, F]]), and so on (Higham 2008, sections 3.2 and 10.2).
-
-The differential of a pseudo-inverse of full column rank.
+**The exponential of any square matrix**: its derivative in a direction is an operation of its own. The derivative
+L(A, E) is the corner of exp([[A, E], [0, A]]), and linear in E. The one after it, in a direction F, is the corner of
+L([[A, E], [0, A]], [[F, 0], [0, F]]), and so on (Higham 2008, sections 3.2 and 10.2).
 """
 
 from __future__ import annotations

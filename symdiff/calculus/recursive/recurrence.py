@@ -5,20 +5,15 @@ dc' = f_c dc + f_x dx + f_p dp. The cotangent is carried from the last step to t
 gets f_xᵀ λ' in each step and p the sum of f_pᵀ λ' over all (Griewank and Walther, Evaluating Derivatives, 2008, 3.2).
 
 What a step back reads of the states c is kept by a run before; where it reads none, as in sums, there is no such run.
-Where these are many, it goes back in segments.
+Where these are many, it goes back in segments of √n steps, loops in a loop: that keeps one state a segment, and the
+states of a segment are made again when it is gone through backwards, so 2√n of them are there at once (Griewank
+1992).
 
-A tangent or cotangent that counts in some steps only, or for some elements, has its mask beside it: as numbers, 1 where
-it counts, which are carried along or back as it is. So a step that a branch leaves out is not observed.
+A tangent or cotangent that counts in some steps only, or for some elements, has its mask beside it: as numbers, 1
+where it counts, which are carried along or back as it is. So a step that a branch leaves out is not observed.
 
-Loops of many steps backwards in segments: few states are kept, and the rest are made again.
-
-The steps are made in segments of √n, loops in a loop: that keeps one state a segment, and the states of a segment are
-made again when it is gone through backwards, so 2√n of them are there at once (Griewank 1992).
-
-Where the results of a loop count, as numbers that a loop can carry: 1 where they do, 0 elsewhere.
-
-A loop's value is one vector of all its results, and so is the mask of its cotangent. What is of one result is read off
-its form, so that a result that counts everywhere, or as one in each step, is known as such and costs as little.
+A loop's value is one vector of all its results, and so is the mask of its cotangent. What is of one result is read
+off its form, so that a result that counts everywhere, or as one in each step, is known as such and costs as little.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Products of eigenvectors that are functions of the matrix: projectors, and what is made of their columns in pairs.
 
 V[:, S] diag(f(x[S])) V[:, S]^T with some columns S of the eigenvectors is f(A) for a function that is 0 beyond points
-half way to the other eigenvalues. It is smooth where eigenvalues within S are equal, although the columns are not, and
-as a function of the matrix it has derivatives there (Kato, Perturbation theory for linear operators, II.1.4). So a
-formula has such functions in place of pairs of columns before it is differentiated.
+half way to the other eigenvalues. It is smooth where eigenvalues within S are equal, although the columns are not,
+and as a function of the matrix it has derivatives there (Kato, Perturbation theory for linear operators, II.1.4). So
+a formula has such functions in place of pairs of columns before it is differentiated.
 
-Products are opened, and joined over several operations, as in ``V[:, :2] @ (V[:, :2].T @ x)``: as long as eigenvectors
-are among its factors, a node is a product of factors with labels. A sum over the number of a column, which two factors
-have that are the same columns, is a function of the matrix.
-
-Products with columns of eigenvectors, as factors with labels, and sums over the numbers of these columns.
+Products are opened, and joined over several operations, as in ``V[:, :2] @ (V[:, :2].T @ x)``: as long as
+eigenvectors are among its factors, a node is a product of factors with labels. A sum over the number of a column,
+which two factors have that are the same columns, is a function of the matrix.
 """
 
 from __future__ import annotations

@@ -7,10 +7,8 @@ index is renamed, so that d(X Wᵀ)/dX comes out as W. What survives is structur
 Source: Laue, Mitterreiter and Giesen, "Computing higher order derivatives of matrix and
 tensor expressions" (2018) and "A simple and efficient tensor calculus" (2020).
 
-One delta of a product at a time: its index renamed, its row taken, or the delta kept as structure.
-
-A product is a list of factors with labels on their axes, which these functions change in place;
-:mod:`symdiff.graph.deltas.einsum` makes the list and writes down what is left of it.
+A product is a list of factors with labels on their axes. One delta at a time has its index renamed, or its row taken,
+or is kept as structure; what is left of the list is written down.
 """
 
 from __future__ import annotations

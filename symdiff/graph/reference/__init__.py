@@ -11,7 +11,6 @@ Files
     scipy_special   SciPy's functions, imported with the first use
     many_digits     functions of the table in many digits, by mpmath
     numeric         functions that NumPy lacks or defines otherwise
-    positions       elements taken at positions that a call brings, and added up at them, for whole arrays
     interpret       the meaning of each operation, and the walk over a graph
     constants       functions of constants as the numbers they are, for readers who would compute them without end
 Add

@@ -3,8 +3,6 @@
 Slow and obvious on purpose. Whatever else computes a formula (emitted NumPy, C) is tested
 against :func:`evaluate`, and every operation is one short function here. Sizes that are
 symbolic take their numbers from the shapes of the inputs, by :func:`bind_sizes`.
-
-Calls of functions of numbers that only Python knows, for one sample or many.
 """
 
 from __future__ import annotations

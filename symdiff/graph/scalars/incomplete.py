@@ -4,8 +4,7 @@ A derivative with respect to a parameter is a row of its own, named by the param
 ``betainc`` wrt a, then b. They are offered to third order. Sources are sections of the NIST Digital Library of
 Mathematical Functions (DLMF).
 
-The logarithm of ``a**y Γ(y + 1/a) / Γ(1/a)``, which is that of a product of ``1 + k a``, and its slopes by a.
-
+**The logarithm of a rising factorial by its step** is that of ``a**y Γ(y + 1/a) / Γ(1/a)``, a product of ``1 + k a``.
 The likelihood of a negative binomial count has it. As it is written, it loses all digits where a is small: both
 logarithms of Γ grow as log(a) / a. There it is Stirling's series, written so that nothing cancels:
 

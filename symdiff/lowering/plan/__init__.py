@@ -19,14 +19,11 @@ Files
     sums          sums of opposite and of moved arrays, before they are cut into steps
     access        ranges of indices, and where along each axis an element stands
     element       one element of an array formula
-    tasks         which loops compute an array
     placed        terms that fill a part of an array: diagonals, blocks, bands
     steps         the kinds of steps
     cost          what a step takes
     dump          plans as text
     plan          steps in an order in which they can run
-    wiring        which arrays of a loop stay in registers
-    whole         operations that are steps of their own
     planner       from a graph to a plan
     calls         from the formula of one sample to a plan
     bound         bound plans, as the executor takes them

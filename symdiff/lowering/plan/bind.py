@@ -3,9 +3,8 @@
 The length of the batch stays open. Arrays that have its axis are kept for one tile of samples, which is so long that
 they fit into the second-level cache together.
 
-Steps that run for one part of a long axis after the other, so that the arrays between them stay in the cache.
-
-The forces of a million pairs are written and read again, once for each end of a pair. In parts of some thousand they
+Some steps run for one part of a long axis after the other, so that the arrays between them stay in the cache. The
+forces of a million pairs are written and read again, once for each end of a pair. In parts of some thousand they
 never leave the cache.
 """
 

@@ -35,8 +35,8 @@ from ...graph.primitives import LISTED
 from ...graph.scalars.arithmetic import scaled
 from ...graph.scalars.functions import FUNCTIONS
 from .access import is_long
+from .element import task_of
 from .steps import LoopStep, Step
-from .tasks import task_of
 
 __all__ = ["are_shared", "moved_arrays", "subtract_opposites", "sum_arrays", "with_borders_apart"]
 

@@ -3,9 +3,7 @@
 One rule an operation. What an operation without a rule gives is one dense piece, and so is what the rules cannot
 decide: :mod:`.structure` then says which of its elements are zero by their form, where it has a number of elements.
 
-Pieces at positions that a call brings: products with rows of the identity at these positions.
-
-Pieces through operations that move elements: slices, paddings, joins, lists, triangles and reshapes.
+Pieces at positions that a call brings are products with rows of the identity at these positions.
 """
 
 from __future__ import annotations

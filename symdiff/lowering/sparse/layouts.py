@@ -4,18 +4,16 @@ Small results of fixed size are one formula, their nonzeros in order, so that a 
 nothing else. Large ones, and those of symbolic size, are a few arrays that fill parts of the data. Where rows are not
 alike, the elements of all pieces are computed, and then put in order.
 
-Results in blocks: the same pieces, with blocks as rows and the elements of a block side by side.
+**Results in blocks** are the same pieces, with blocks as rows and the elements of a block side by side. A matrix of
+n×m blocks of R×C elements has the axes (n, m, R, C). Where n are rows and all others columns, its entries in order
+are the data of ``scipy.sparse.bsr_array``: so blocks are a matter of places alone, and values are computed as those
+of any other matrix.
 
-A matrix of n×m blocks of R×C elements has the axes (n, m, R, C). Where n are rows and all others columns, its entries
-in order are the data of ``scipy.sparse.bsr_array``: so blocks are a matter of places alone, and values are computed as
-those of any other matrix.
-
-Rows that are alike, in boxes: the values of a large or symbolic result as a few arrays that fill its data in place.
-
-The rows of a band are a few rows at its ends and one box between them, whose rows have the same number of entries.
-The entries of a box are one array, (rows, entries of a row), which is a view of the data. Which pieces a box has, and
-in which order, is read off at sample sizes; the positions are then written down from the boxes for the sizes at hand,
-and checked to be sorted and complete, so that no guess is left.
+**Rows that are alike are boxes**: the values of a large or symbolic result are a few arrays that fill its data in
+place. The rows of a band are a few rows at its ends and one box between them, whose rows have the same number of
+entries. The entries of a box are one array, (rows, entries of a row), which is a view of the data. Which pieces a box
+has, and in which order, is read off at sample sizes; the positions are then written down from the boxes for the sizes
+at hand, and checked to be sorted and complete, so that no guess is left.
 """
 
 from __future__ import annotations

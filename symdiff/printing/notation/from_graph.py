@@ -3,7 +3,7 @@
 Sums and products that stand nowhere else are flattened, so ten thousand terms are one level
 deep; axes that broadcasting adds by itself are left out.
 
-Operations that hold a formula of their own: loops, and functions of matrices by their function of a number.
+Loops, and functions of matrices by their function of a number, hold a formula of their own.
 """
 
 from __future__ import annotations

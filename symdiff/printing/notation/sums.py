@@ -1,7 +1,4 @@
-"""Sums as a book has them: a common array in front, and squares of differences from a quotient that has a name.
-
-Traces of products of two matrices, and eigenvectors of eigenvalues that are apart, in derivatives.
-"""
+"""Sums as a book has them: a common array in front, squares of differences, traces of products; eigenvectors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Divided differences: quotients of a difference of one function at two places by the distance of the places.
+"""Differences that cancel: of one function at two places, and of large terms.
 
-Sums of large terms that cancel, written so that no digits are lost: roots, poles, and the growth of log Γ.
+**Divided differences** are quotients of a difference of one function at two places by the distance of the places.
+
+**Sums of large terms that cancel** are written so that no digits are lost: roots, poles, and the growth of log Γ.
 
 ``sqrt(b**2 + d) - b`` is ``d / (sqrt(b**2 + d) + b)``, so that in a root of a quadratic equation, ``(-b + sqrt(b**2 -
 4 a c)) / (2 a)``, a cancels. ``(1 + 1/x) log1p(x z)`` is multiplied out: the term with the pole is a quotient that is

@@ -1,18 +1,17 @@
-"""Signs and directions that cancel in a second derivative, at 0 too.
+"""Kinks and ties in what is differentiated again: signs and directions that cancel, multiples, shares.
 
-The slope of f(|x|) is ``f'(|x|) sign(x)``, and the slope of that is f''(|x|) from both sides of 0, also at 0, where
-sign(x)**2 is 0. The slope of f(r) for r = norm(x) is ``f'(r) unit(x)``; where f'(0) is 0 it is x times a smooth
-quotient, f'(r) / r. So a formula with such products is written in another way before it is differentiated.
+**Signs and directions.** The slope of f(|x|) is ``f'(|x|) sign(x)``, and the slope of that is f''(|x|) from both
+sides of 0, also at 0, where sign(x)**2 is 0. The slope of f(r) for r = norm(x) is ``f'(r) unit(x)``; where f'(0) is 0
+it is x times a smooth quotient, f'(r) / r. So a formula with such products is written in another way before it is
+differentiated.
 
-Whether elements of an array are multiples of one another, as those of ``[x, -x]`` and of ``x - x[::-1]``.
-
+**Multiples.** Elements of an array may be multiples of one another, as those of ``[x, -x]`` and of ``x - x[::-1]``.
 Such elements vanish together, so that their signs jump together: the product of two of them is no product of means.
 
-Whose share of a tie a factor is: of maximum(x, y) and minimum(x, y), where both are equal.
-
-The slope of F(maximum(x, y)) by x is F' times a share of x, which is 1 where x is larger, 0 where it is less and a
-half where both are equal. The slope of that has the product of two shares, whose mean over both sides of a tie is no
-product of means: it is a half again for two shares of x, and 0 for one of x and one of y.
+**Shares of a tie**: of maximum(x, y) and minimum(x, y), where both are equal. The slope of F(maximum(x, y)) by x is
+F' times a share of x, which is 1 where x is larger, 0 where it is less and a half where both are equal. The slope of
+that has the product of two shares, whose mean over both sides of a tie is no product of means: it is a half again for
+two shares of x, and 0 for one of x and one of y.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Terms as a number times powers, and sums of them.
-
-Terms and factors as the rules that cancel see them, and sums and products of what is left.
-"""
+"""Terms and factors as the rules that cancel see them: a number times powers, and sums and products of these."""
 
 from __future__ import annotations
 

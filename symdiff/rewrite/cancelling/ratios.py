@@ -1,12 +1,12 @@
-"""Ratios p / p that are 1, because the rest of the formula is nan or infinite wherever p / p would be nan.
+"""Quotients that cancel: p / p, and derivatives of f(x y) / y.
 
-``p / p`` stays, since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm
-is infinite there. And it is 1 where p is declared positive, since calls refuse other numbers.
+**Ratios p / p are 1** where the rest of the formula is nan or infinite wherever p / p would be nan. ``p / p`` stays,
+since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm is infinite
+there. And it is 1 where p is declared positive, since calls refuse other numbers.
 
-Derivatives of ``f(x y) / y`` with respect to x, which are ``f'(x y)``.
-
-The quotient is written ``x q(x y)`` with ``q(t) = f(t) / t``, which is right where t is 0. By the product rule its
-derivative is ``q(t) + t q'(t)``: that is ``f'(t)``, and loses its digits where f' is small beside f(t) / t.
+**Derivatives of** ``f(x y) / y`` **with respect to x** are ``f'(x y)``. The quotient is written ``x q(x y)`` with
+``q(t) = f(t) / t``, which is right where t is 0. By the product rule its derivative is ``q(t) + t q'(t)``: that is
+``f'(t)``, and loses its digits where f' is small beside f(t) / t.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE, LOGARITHM, LOGARITHMS, QUOTIENT, holds
 from ...graph.scalars.arithmetic import PowerProduct, factors_of, terms_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
-from ...graph.scalars.remainders import REMAINDERS
-from ...graph.scalars.series import DERIVATIVES
+from ...graph.scalars.remainders import DERIVATIVES, REMAINDERS
 from ..facts import hides_nan, is_surely_positive
 from ..rewriter import make, multiplied, rule, settle, spread
 from .monomials import FACTORS, TERMS, monomial, product_of, total_of, written

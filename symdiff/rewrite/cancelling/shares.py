@@ -1,6 +1,8 @@
-"""Sums of shares, which are 1: in values, beside the shares alone, so that what is nan stays so.
+"""Sums that are 1 or 0: of shares, and of deviations weighted by shares.
 
-Weighted sums of deviations from the weighted mean, which are 0: where one is nan, all are, and these stay.
+**Sums of shares** are 1: in values, beside the shares alone, so that what is nan stays so.
+
+**Weighted sums of deviations from the weighted mean** are 0: where one is nan, all are, and these stay.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ associated in another way or turned over: the gradient of ``trace(X @ X @ X)`` i
 of matrices and vectors is a set of chains, from an axis of the result or a vector to another such end, or around.
 Read in one direction, and with symmetric matrices upright, equal chains are equal words.
 
-Exponentials of matrices: derivatives in directions that commute with the matrix, determinants.
+Exponentials of matrices have derivatives in directions that commute with the matrix, and determinants, of their own.
 """
 
 from __future__ import annotations

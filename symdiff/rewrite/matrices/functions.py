@@ -1,26 +1,25 @@
-"""Isotropic functions of symmetric matrices, V diag(g(x)) V^T for A = V diag(x) V^T, and their differentials.
+"""Functions of matrices in other operations: isotropic ones, exponentials, pseudo-inverses.
 
-The differential of such a function is V (K * E + diag(G diag(E))) V^T for E = V^T dA V, where G holds the slopes of g
-and K_ij = (g_i - g_j) / (x_i - x_j). Where x_i = x_j, K_ij is G_ii - G_ij for every g that is alike in both (Lewis and
-Sendov, Twice differentiable spectral functions, 2001). The quotient loses digits where x_i and x_j are close, and the
-limit is taken wherever it agrees with the quotient within the rounding of that. Where x_i = x_j and g is not alike in
-both, there is no derivative: it is nan.
+**Isotropic functions** of symmetric matrices are V diag(g(x)) V^T for A = V diag(x) V^T. The differential of such a
+function is V (K * E + diag(G diag(E))) V^T for E = V^T dA V, where G holds the slopes of g and K_ij = (g_i - g_j) /
+(x_i - x_j). Where x_i = x_j, K_ij is G_ii - G_ij for every g that is alike in both (Lewis and Sendov, Twice
+differentiable spectral functions, 2001). The quotient loses digits where x_i and x_j are close, and the limit is
+taken wherever it agrees with the quotient within the rounding of that. Where x_i = x_j and g is not alike in both,
+there is no derivative: it is nan.
 
-The eigenvalues of [[0, B], [B^T, 0]] are the singular values of B, their negatives, and zeros, one for each row that B
-has more than columns. A function of the singular values is taken as odd, so that its differential is that of
+The eigenvalues of [[0, B], [B^T, 0]] are the singular values of B, their negatives, and zeros, one for each row that
+B has more than columns. A function of the singular values is taken as odd, so that its differential is that of
 rectangular matrices, with the slope of the least singular value for the zeros.
 
-The exponential of any square matrix, by scaling, Padé's approximant of degree 13, and squaring (Higham 2005).
+**The exponential of any square matrix** is computed by scaling, Padé's approximant of degree 13, and squaring (Higham
+2005). The number of squarings depends on the norm: a loop runs for the largest number, and squares in as many of its
+turns as the norm needs. The derivative in a direction is that of the approximant and of the squarings. It is as
+accurate as they are (Al-Mohy and Higham 2009, section 4).
 
-The number of squarings depends on the norm: a loop runs for the largest number, and squares in as many of its turns as
-the norm needs. The derivative in a direction is that of the approximant and of the squarings. It is as accurate as they
-are (Al-Mohy and Higham 2009, section 4).
-
-Matrices whose columns do not depend on each other, divided by a Cholesky factor of A^T A, and pseudo-inverses.
-
-Functions of such matrices go through A^T A, whose condition number is the square of that of A. So A is divided by the
-factor first, after which its columns are orthonormal but for rounding, and then once more (CholeskyQR2; Yamamoto,
-Nakatsukasa, Yanagisawa and Fukaya 2015).
+**Matrices whose columns do not depend on each other** are divided by a Cholesky factor of A^T A. Functions of such
+matrices go through A^T A, whose condition number is the square of that of A. So A is divided by the factor first,
+after which its columns are orthonormal but for rounding, and then once more (CholeskyQR2; Yamamoto, Nakatsukasa,
+Yanagisawa and Fukaya 2015).
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ Invariants
     * Where both forms are finite they agree up to rounding; where only the new one is finite, it is right.
     * Derivatives inherit the stable form.
 Files
-    exponents       exponents as numbers times nodes, and sums of exponentials
+    exponents       products as a number, one exponent, sums of exponentials and the rest
     exponentials    quotients of exponentials in one normal form
-    weights         sums of exponentials along axes
+    sums            sums of exponentials, also along axes, by logsumexp and softmax
     factors         what vanishes at 0, as a power of its variable and something smooth
     removable       quotients that are 0 / 0 where their variable is 0
     identities      parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out

@@ -1,6 +1,6 @@
-"""Exponents as numbers times nodes, and sums of exponentials with their coefficients.
+"""Products by their exponentials: a number, whole powers, one exponent, sums of exponentials, and the rest.
 
-Products decomposed into a number and whole powers, and into one exponent, sums of exponentials and the rest.
+Exponents are numbers times nodes, and sums of exponentials have their coefficients beside them.
 """
 
 from __future__ import annotations

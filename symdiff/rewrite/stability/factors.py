@@ -13,8 +13,7 @@ from typing import NamedTuple
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ...graph.scalars.remainders import REMAINDERS, Remainder
-from ...graph.scalars.series import beginning_of
+from ...graph.scalars.remainders import REMAINDERS, Remainder, beginning_of
 from ...ground.gc_pause import noted
 from .exponents import (
     added,

@@ -10,11 +10,7 @@ these have forms of their own.
 
 A part is left out where the others are nan wherever it is: they have its inputs, and its roots and logarithms.
 
-Formulas as sums of rational numbers times powers times one exponential each: equal ones have equal forms.
-
-Imported when two exponentials are compared for the first time: rational numbers are not needed before.
-
-Quotients of functions that overflow, or vanish, together: functions of their own, which do neither.
+Quotients of functions that overflow, or vanish, together are functions of their own, which do neither.
 """
 
 from __future__ import annotations

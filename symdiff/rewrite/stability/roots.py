@@ -1,9 +1,10 @@
-"""Roots of sums of squares: lengths, which have a derivative by convention at 0, and do not overflow.
+"""Roots: of sums of squares, which are lengths, and of powers, which are one power.
 
-Roots and powers of powers as one power, in what is differentiated.
+Lengths have a derivative by convention at 0, and do not overflow.
 
-The slope of ``(x**4)**(2/3)`` is ``2/3 (x**4)**(-1/3) 4 x**3``, which is nan at 0, where that of ``abs(x)**(8/3)`` is
-0. So is that of ``cbrt(x)**3``, which is x. Factors of a product that are powers of one number are one power, too.
+Roots and powers of powers are one power in what is differentiated. The slope of ``(x**4)**(2/3)`` is ``2/3
+(x**4)**(-1/3) 4 x**3``, which is nan at 0, where that of ``abs(x)**(8/3)`` is 0. So is that of ``cbrt(x)**3``, which
+is x. Factors of a product that are powers of one number are one power, too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Quotients of sums along axes whose terms hold exponentials: ``sum(w * exp(x)) / sum(exp(x))``.
+"""Sums of exponentials, by logsumexp and softmax of the exponents; logarithms of sums and products.
 
-Above and below the line the exponentials are divided by their sum, so that softmax stands in their
-place: nothing overflows, and where they were all there was below, the line is gone.
-
-Sums of many exponentials, by logsumexp and softmax of the exponents; and logarithms of sums and products.
+Quotients of sums along axes have such terms: ``sum(w * exp(x)) / sum(exp(x))``. Above and below the line the
+exponentials are divided by their sum, so that softmax stands in their place: nothing overflows, and where they were
+all there was below, the line is gone.
 """
 
 from __future__ import annotations
