@@ -26,9 +26,10 @@ from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.sizes import named
 from symdiff.lowering.program import SIGNATURES
 from symdiff.lowering.sparse.structure import nonzeros
+from symdiff.printing.calls import CALLS
 from symdiff.printing.latex import LatexStyle
 from symdiff.printing.notation.from_graph import WRITERS
-from symdiff.printing.text import CALLS, TextStyle
+from symdiff.printing.text import TextStyle
 from symdiff.printing.unicode import MathStyle
 from symdiff.rewrite import inline
 

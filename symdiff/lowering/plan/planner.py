@@ -2,7 +2,7 @@
 
 A formula is cut at operations that need complete arrays: products that are worth a step of their own, functions of
 matrices beyond those that are scalarized, maxima and cumulative sums along long axes. Between the cuts everything is
-fused into loops, whose element is a formula of fixed size (:mod:`.loops.element`) and is lowered as any small formula
+fused into loops, whose element is a formula of fixed size (:mod:`.element`) and is lowered as any small formula
 is. Loops over the same index space that do not depend on each other are one step.
 
 What pads an array or joins arrays is a loop cut into pieces, at whose edges the element's formula changes: the
