@@ -19,7 +19,7 @@ from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import Size
 from symdiff.printing import text
-from symdiff.printing.collecting.collect import collect
+from symdiff.printing.collect import collect
 
 SHOWN: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("x * sin(x)", "x", {}, "sin(x) + x * cos(x)", "2 * cos(x) - x * sin(x)"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.errors import LimitError, ParseError, SymdiffError
-from symdiff.ground.grammar.syntax import SyntaxNode, parse_tree
+from symdiff.ground.grammar import SyntaxNode, parse_tree
 from symdiff.ground.names import is_name
 
 OPERATORS = {

@@ -6,8 +6,7 @@ import pytest
 from test_grammar import FORMULAS
 
 from symdiff.errors import LimitError, SymdiffError
-from symdiff.ground.grammar.syntax import parse_tree
-from symdiff.ground.grammar.tokens import fewest_nodes
+from symdiff.ground.grammar import fewest_nodes, parse_tree
 from symdiff.ground.limits import Limits
 
 LIMITED = {

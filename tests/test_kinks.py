@@ -9,13 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from rule_tables import (
-    AT,
-    M33,
-    compute,
-    draw,
-    spd,
-)
+from rule_tables import AT, M33, compute, draw, spd
 from scipy import linalg
 
 import symdiff as sd

@@ -16,7 +16,7 @@ from symdiff.errors import ShapeError
 from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, postorder
 from symdiff.graph.sizes import named
-from symdiff.lowering.plan.loops.ranges import cut
+from symdiff.lowering.plan.access import cut
 from symdiff.lowering.unroll import expand_functions, unroll
 
 

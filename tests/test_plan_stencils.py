@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff.graph import pad, postorder
 from symdiff.lowering.plan.calls import plan_call
-from symdiff.lowering.plan.passes.stencils import PADDED, with_borders_apart
 from symdiff.lowering.plan.steps import Call
+from symdiff.lowering.plan.sums import PADDED, with_borders_apart
 
 Grid = Callable[[Any], Any]
 

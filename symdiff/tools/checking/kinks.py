@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from ...errors import SingularMatrixError
 from ...graph import BOOL, REAL, Node, dependents, inputs_of, postorder
-from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function
+from ...graph.reference.numeric import eigvalsh
 from ...graph.scalars.functions import FUNCTIONS, Partial
 from ...printing import text
-from ...rewrite.matrices.isotropic import EQUAL
+from ...rewrite.matrices.functions import EQUAL
 from .differences import Numbers, Tally, extrapolate
 from .points import conform
 from .ways import Ways

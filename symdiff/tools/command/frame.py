@@ -32,7 +32,7 @@ from ...frontend.text.dialects import DIALECTS
 from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
 from ...frontend.text.vocabulary import DERIVATIVES
 from ...ground.budget import Opened, limits
-from ...ground.grammar.syntax import SyntaxNode, Tree, parse_tree
+from ...ground.grammar import SyntaxNode, Tree, parse_tree
 from ...ground.guard import refuse, users
 from ...rewrite import stabilize
 from .options import DECLARED, KINDS, Facts, declare, differentiate, read_shapes
