@@ -99,7 +99,7 @@ class LazyFramework(Framework, Protocol):
         """Return the parts of a result that is not computed yet."""
 
 
-class Timing(Protocol):
+class Stopwatch(Protocol):
     """Times of a kernel."""
 
     def benchmark(self, kernel: Any, batches: Sequence[int] | None = None, *, sizes: Any = None, seed: int = 0) -> Any:
@@ -119,7 +119,7 @@ class Page(Protocol):
 class Later:
     """Modules of later stages that earlier ones call, each imported when it is first used."""
 
-    benchmark: Timing
+    benchmark: Stopwatch
     complexes: Complexes
     dask: LazyFramework
     jax: Framework
