@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import FROM_SOURCES, stale
 from hypothesis import HealthCheck, settings
+
+from tests.support.effort import FROM_SOURCES, stale
 
 # Whoever reads what failed is a developer.
 os.environ.setdefault("SYMDIFF_TRACEBACK", "full")
@@ -70,9 +71,9 @@ _generators: list[tuple[np.random.Generator, Any]] = []
 
 
 def pytest_collection_finish() -> None:
-    """Note the generators of the modules beside this one."""
+    """Note the generators of the modules of tests."""
     for module in list(sys.modules.values()):
-        if Path(getattr(module, "__file__", None) or "").parent == Path(__file__).parent:
+        if Path(__file__).parent in Path(getattr(module, "__file__", None) or "").parents:
             own = [each for each in vars(module).values() if isinstance(each, np.random.Generator)]
             _generators.extend((each, each.bit_generator.state) for each in own)
 

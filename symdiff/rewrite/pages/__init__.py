@@ -16,5 +16,5 @@ Files
     of_the_table           functions of their inverses and exact values, from the table of functions
     roots_of_positive      roots and powers of what is known to be positive
 Add
-    one line to a page; ``tests/test_equations.py`` compares both sides in many digits without a line written for it
+    one line to a page; ``tests/rewrite/test_equations.py`` compares both sides in many digits
 """
