@@ -19,7 +19,7 @@ from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners import cython
 from symdiff.runtime.runners.cython import CythonRunner
 from symdiff.runtime.runners.native import NativeRunner
-from tests.kernels.test_interpreter_functions import STATED
+from tests.kernels.test_interpreter import STATED
 from tests.support.c_programs import EDGES, EXACT, ulps
 from tests.support.tape import Tape
 

@@ -1,19 +1,22 @@
-"""Functions with a derivative of their author's: what they capture, and what is refused."""
+"""Functions with a derivative of their author's: what they capture, rules that are taken or refused, random ones."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff import Array, NotDifferentiableError, ShapeError, SymdiffError
 from symdiff.errors import ArgumentError, DtypeError, LimitError
+from symdiff.graph.reference.interpret import evaluate
 from tests.support.calculus import check_backends
-from tests.support.custom_functions import AT, RNG, RULES, a, at, compute, one, scaled, x, y
+from tests.support.custom_functions import AT, RNG, RULES, Rule, a, at, compute, one, scaled, x, y
 
 
 def product_value(a: Array, b: Array) -> Array:
@@ -327,3 +330,275 @@ def test_conditions_may_be_arguments() -> None:
     )
     assert sd.check(f(x, x > 0)).ok
     np.testing.assert_allclose(at(sd.gradient(f(x, x > 0).sum(), x)), np.where(AT["x"] > 0, 2 * AT["x"], 1.0))
+
+
+# ---------------------------------------------------------------------------- custom random
+# Random functions of an author's agree with the same formulas written out.
+
+
+# ---------------------------------------------------------------------------- random functions
+
+Tree: TypeAlias = tuple[Any, ...]
+
+
+CAPTURED = ("a", "y * a", "z")
+
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "sin": np.sin,
+    "tanh": np.tanh,
+    "negative": lambda v: -v,
+    "reversed": lambda v: v[::-1],
+    "cumsum": np.cumsum,
+    "kink": lambda v: sd.where(v > 0.1, v * v, 2.0 * v),
+    "held": lambda v: v * sd.stop_gradient(a),
+}
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda p, q: p + q,
+    "multiply": lambda p, q: np.tanh(p) * q,
+    "divide": lambda p, q: p / (2.0 + np.tanh(q)),
+}
+
+
+def trees(level: int = 0) -> st.SearchStrategy[Tree]:
+    """Formulas of vectors: arguments, what is captured, operations, and functions within."""
+    leaves = [st.tuples(st.just("argument"), st.integers(0, 1))] * 2 + [
+        st.tuples(st.just("captured"), st.sampled_from(CAPTURED))
+    ]
+    if level:
+        leaves.append(st.tuples(st.just("outer"), st.integers(0, 1)))
+
+    def extend(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        ways = [
+            st.tuples(st.sampled_from(sorted(UNARY)), inner),
+            st.tuples(st.sampled_from(sorted(BINARY)), inner, inner),
+        ]
+        if level < 2:
+            ways.append(st.tuples(st.sampled_from(sorted(RULES)), trees(level + 1), inner, inner))
+        return st.one_of(ways)
+
+    return st.recursive(st.one_of(leaves), extend, max_leaves=4)
+
+
+def grow(tree: Tree, args: Sequence[Any], outer: Sequence[Any], captured: dict[str, Any], plain: bool) -> Any:
+    """Return the formula of a tree; ``plain`` without custom functions, which is what they must agree with."""
+    kind = tree[0]
+    if kind in ("argument", "outer"):
+        return (args if kind == "argument" else outer)[tree[1]]
+    if kind == "captured":
+        return captured[tree[1]]
+    parts = [grow(part, args, outer, captured, plain) for part in tree[1 if kind not in RULES else 2 :]]
+    if kind in UNARY:
+        return UNARY[kind](*parts)
+    if kind in BINARY:
+        return BINARY[kind](*parts)
+
+    def value(own: Sequence[Any], without: bool = True) -> Any:
+        return grow(tree[1], own, args, captured, without)
+
+    if plain:
+        return value(parts)
+    rules: dict[str, Rule] = {
+        "differential": {"differential": lambda own, t: sd.jvp(value(own), own, t, disconnected="zero")},
+        "vjp": {"vjp": lambda own, s: sd.vjp(value(own), own, s, disconnected="zero")},
+        "jacobian": {"jacobian": lambda own: sd.jacobian(value(own), own, disconnected="zero")},
+    }
+    return sd.custom(lambda *own: value(own, without=False), **rules[kind])(*parts)
+
+
+@settings(max_examples=150)
+@given(trees(), trees(1), st.sampled_from(sorted(RULES)), st.sampled_from(("x", "y", "a", "z")))
+def test_random_functions_agree_with_their_formulas_or_are_refused(top: Tree, own: Tree, kind: str, by: str) -> None:
+    z = sd.name(y * np.sin(a), "z")
+    captured = {"a": a, "y * a": y * a, "z": z}
+    tree = ("add", (kind, own, ("argument", 0), top), ("argument", 0))
+    mine, plain = (grow(tree, [x, np.cos(x)], [], captured, without) for without in (False, True))
+    w = {"x": x, "y": y, "a": a, "z": z}[by]
+
+    def derivatives(f: Array) -> list[Callable[[], list[Array]]]:
+        def slope() -> Any:
+            return np.sin(sd.gradient((f * f).sum(), w, disconnected="zero"))
+
+        return [
+            lambda: [f],
+            lambda: [slope()],
+            lambda: [sd.jvp(f, w, np.cos(x), disconnected="zero")],
+            lambda: [sd.jacobian(f, w, disconnected="zero")],
+            lambda: [sd.jacobian(slope(), v, disconnected="zero") for v in (x, a, z)],
+            lambda: [sd.hvp((f * f).sum(), w, np.sin(x), disconnected="zero")],
+            lambda: [sd.gradient(sd.gradient(slope().sum(), w, disconnected="zero").sum(), w, disconnected="zero")],
+        ]
+
+    def numbers(formulas: Sequence[Array]) -> list[Any]:
+        return evaluate([f.node for f in formulas], AT, [x.node, y.node, a.node])
+
+    done = refused = 0
+    for derive, expected in zip(derivatives(mine), derivatives(plain), strict=True):
+        try:
+            got = derive()
+        except NotDifferentiableError as error:
+            refused += "without taking it as an argument" in str(error)
+            continue
+        done += 1
+        for mine, other in zip(numbers(got), numbers(expected()), strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-9)
+    assert done + refused == 7
+    assert not refused or "captured" in repr(tree) or "outer" in repr(tree)
+
+
+# ---------------------------------------------------------------------------- custom rules
+# Rules of a function's author: those that are linear are taken, others are refused by name.
+
+
+# ---------------------------------------------------------------------------- rules must be linear
+
+A = sd.matrix("A", 3, 3)
+
+
+POINT = {"A": RNG.normal(size=(3, 3)), "seed": RNG.normal(size=(3, 3)), "way": RNG.normal(size=(3, 3))}
+
+
+within = sd.custom(lambda p, q: q @ p, vjp=lambda args, s: (args[1].T @ s, s @ args[0].T), name="within")
+
+
+LINEAR: dict[str, Callable[[Array, Array], Any]] = {
+    "zero": lambda v, t: 0.0 * t,
+    "negative": lambda v, t: -t,
+    "product": lambda v, t: np.sin(v) * t,
+    "quotient": lambda v, t: t / (1.0 + v * v),
+    "transpose": lambda v, t: t.T,
+    "matmul": lambda v, t: v @ t @ v.T,
+    "einsum": lambda v, t: sd.einsum("ij,kj->ik", t, v),
+    "slices": lambda v, t: sd.concatenate([t[1:], t[:1] * 2.0]),
+    "stack": lambda v, t: np.stack([t[2], 0.0 * v[0], t[1]]),
+    "where": lambda v, t: sd.where(v > 0, t * v, 0.0 * t),
+    "where zero": lambda v, t: sd.where(v > 0, 0.0, t),
+    "where both": lambda v, t: sd.where(v > 0, t, 0.0 * v) + t * (v > 0.5),
+    "solve": lambda v, t: np.linalg.solve(v + 9.0 * np.eye(3), t),
+    "inverse": lambda v, t: -np.linalg.inv(v + 9.0 * np.eye(3)) @ t,
+    "cumsum": lambda v, t: np.cumsum(t, axis=0),
+    "mean": lambda v, t: t - t.mean(axis=0),
+    "trace": lambda v, t: np.trace(t) * v,
+    "triangle": lambda v, t: np.tril(t) + np.triu(t, 1).T,
+    "gather": lambda v, t: np.take(t, [2, 0, 0], axis=0),
+    "diagonal": lambda v, t: np.diag(np.diag(t)),
+    "reshape": lambda v, t: t.reshape(9)[::-1].reshape(3, 3),
+    "broadcast": lambda v, t: np.broadcast_to(t[0], (3, 3)),
+    "named": lambda v, t: sd.name(t, "part") * v,
+    "adjugate": sd.function("adjugate_differential"),
+    "jvp": lambda v, t: sd.jvp(np.sin(v) @ v, v, t),
+    "vjp": lambda v, t: sd.vjp(np.maximum(v, 0.1) @ v, v, t),
+    "constant term of zero": lambda v, t: t + 0.0 * v - np.zeros((3, 3)),
+    "custom": lambda v, t: within(t, v) + within(v, 2.0 * t),
+}
+
+
+NOT_LINEAR: dict[str, Callable[[Array, Array], Any]] = {
+    "power": lambda v, t: t**2,
+    "multiply of several": lambda v, t: t * t.T,
+    "contract of several": lambda v, t: t @ t,
+    "add of them and of a term": lambda v, t: t + 1.0,
+    "subtract of them and of a term": lambda v, t: v - t,
+    "concatenate of them and of a term": lambda v, t: sd.concatenate([t[:2], np.ones((1, 3))]),
+    "where of them or of a value": lambda v, t: sd.where(v > 0, t, v),
+    "less": lambda v, t: sd.where(t > 0, t, 2.0 * t),
+    "maximum": lambda v, t: np.maximum(t, 0.0),
+    "abs": lambda v, t: abs(t),
+    "divide of several": lambda v, t: t / t,
+    "divide of them": lambda v, t: v / t,
+    "solve of them": lambda v, t: np.linalg.solve(t, v),
+    "norm": lambda v, t: np.linalg.norm(t) * v,
+    "stop_gradient": lambda v, t: sd.stop_gradient(t),
+    "contract of several of them, in within": lambda v, t: within(t, t),
+    "add of them and of a term without them, which is not zero, in shifted": lambda v, t: sd.custom(
+        lambda p: p + 1.0, vjp=lambda args, s: (s,), name="shifted"
+    )(t),
+    "a value without them, in fixed": lambda v, t: (
+        t + sd.custom(lambda p: np.ones((3, 3)), vjp=lambda args, s: (0.0 * s,), name="fixed")(t)
+    ),
+    "it goes through bad, whose own rule": lambda v, t: sd.custom(
+        lambda p: 2.0 * p, vjp=lambda args, s: (args[0] * s,), name="bad"
+    )(t),
+}
+
+
+def chains(last: dict[str, Callable[[Array, Array], Any]]) -> st.SearchStrategy[list[str]]:
+    """Names of a few linear steps, and of one of ``last``."""
+    steps = st.lists(st.sampled_from(sorted(LINEAR)), max_size=2)
+    return st.tuples(steps, st.sampled_from(sorted(last))).map(lambda parts: [*parts[0], parts[1]])
+
+
+def follow(names: Sequence[str], v: Array, t: Array) -> Any:
+    for name in names:
+        t = LINEAR[name](v, t) if name in LINEAR else NOT_LINEAR[name](v, t)
+    return t
+
+
+def ruled(kind: str, names: Sequence[str]) -> Array:
+    rules: dict[str, Rule] = {
+        "differential": {"differential": lambda args, tangents: follow(names, args[0], tangents[0])},
+        "vjp": {"vjp": lambda args, cotangent: (follow(names, args[0], cotangent),)},
+    }
+    return sd.custom(lambda v: v * 1.0, name="ruled", **rules[kind])(A)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(("differential", "vjp")), chains(LINEAR))
+def test_rules_that_are_linear_are_taken_in_both_modes(kind: str, names: list[str]) -> None:
+    seed, way = sd.matrix("seed", 3, 3), sd.matrix("way", 3, 3)
+    f = ruled(kind, names)
+    image = follow(names, A, seed) + 0.0 * A
+    forward = kind == "differential"
+    own = sd.jvp(f, A, seed) if forward else sd.vjp(f, A, seed)
+    other = sd.vjp(f, A, way) if forward else sd.jvp(f, A, way)
+    whole = sd.jacobian(f, A)
+    want, got, turned, block = evaluate([p.node for p in (image, own, other, whole)], POINT, [seed.node, way.node])
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose((turned * POINT["seed"]).sum(), (want * POINT["way"]).sum(), rtol=1e-8, atol=1e-9)
+    axes = ([2, 3], [0, 1]) if forward else ([0, 1], [0, 1])
+    np.testing.assert_allclose(np.tensordot(block, POINT["seed"], axes=axes), want, rtol=1e-8, atol=1e-9)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(("differential", "vjp")), chains(NOT_LINEAR))
+def test_rules_that_are_not_linear_are_refused_by_name(kind: str, names: list[str]) -> None:
+    if "zero" in names:  # a rule that is zero whatever comes of it
+        return
+    with pytest.raises(NotDifferentiableError, match=f"the {kind} of ruled ") as refusal:
+        ruled(kind, names)
+    assert names[-1] in str(refusal.value) or "of them" in str(refusal.value)
+
+
+@pytest.mark.parametrize("says", NOT_LINEAR)
+def test_what_keeps_a_rule_from_being_linear_is_named(says: str) -> None:
+    with pytest.raises(NotDifferentiableError, match=f"the vjp of ruled is not linear in the cotangent: {says}"):
+        ruled("vjp", [says])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"differential": lambda args, tangents: args[0]},
+        {"differential": lambda args, tangents: np.ones(3)},
+        {"vjp": lambda args, seed: (np.cos(args[0]),)},
+        {"vjp": lambda args, seed: (a,)},
+    ],
+)
+def test_rules_that_leave_their_seed_out_are_refused(rule: Rule) -> None:
+    with pytest.raises(NotDifferentiableError, match=r"of sin does not contain the (tangents|cotangent), and"):
+        sd.custom(np.sin, **rule)(x)
+
+
+@pytest.mark.parametrize(
+    "zero", [lambda v, s: 0.0 * s, lambda v, s: 0 * v, lambda v, s: np.zeros(3), lambda v, s: v * s * 0]
+)
+def test_a_rule_may_be_zero(zero: Callable[[Array, Array], Any]) -> None:
+    for rule in (
+        {"vjp": lambda args, seed: (zero(args[0], seed),)},
+        {"differential": lambda args, tangents: zero(args[0], tangents[0])},
+    ):
+        f = sd.custom(np.sin, **rule)(x)
+        np.testing.assert_array_equal(at(sd.gradient(f.sum(), x)), 0.0)
+        np.testing.assert_array_equal(at(sd.jvp(f, x, y)), 0.0)

@@ -19,9 +19,8 @@ from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.numpy.routines import piecewise_constant
 from symdiff.graph.reference import along
 from symdiff.lowering.ordering import comparators
-from tests.frontend.test_missing import NAN_FUNCTIONS
 from tests.frontend.test_routines import CASES as ROUTINES
-from tests.frontend.test_routines import differences, symbols_of
+from tests.frontend.test_routines import NAN_FUNCTIONS, differences, symbols_of
 
 Values = npt.NDArray[Any]
 RNG = np.random.default_rng(8)

@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
 
 import symdiff as sd
+from symdiff.errors import ArgumentError, DtypeError, ParseError, ShapeError, SymdiffError
 
 Values = npt.NDArray[Any]
 RNG = np.random.default_rng(20)
@@ -400,3 +404,187 @@ X, V = sd.matrix("X", 3, 4), sd.vector("v", "n")
 def test_what_is_refused_says_what_to_write(call: Callable[[], Any], said: str) -> None:
     with pytest.raises(sd.SymdiffError, match=said):
         call()
+
+
+# ---------------------------------------------------------------------------- missing
+# Functions that leave out elements, by where= or as nan: values, derivatives, conditions.
+
+
+NAN_FUNCTIONS = ("nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd", "nancumsum", "nancumprod")
+
+
+def test_what_where_leaves_out_is_not_observed() -> None:
+    x, mask = sd.vector("x", 4), np.array([True, False, True, False])
+    numbers = np.array([1.5, np.nan, 2.5, np.inf])
+    for function in (np.sum, np.prod, np.mean, np.var, np.std):
+        f = function(x, where=mask)
+        value, slope, bend = sd.compile((f, sd.gradient(f, x), sd.hessian(f, x)), backend="interpreter")(numbers)
+        short = sd.vector("s", 2)
+        g = function(short)
+        wanted = sd.compile((g, sd.gradient(g, short), sd.hessian(g, short)), backend="interpreter")(numbers[mask])
+        np.testing.assert_allclose(value, function(numbers[mask]))
+        np.testing.assert_allclose(slope[mask], wanted[1], atol=1e-15)
+        np.testing.assert_array_equal(slope[~mask], 0.0)
+        np.testing.assert_allclose(bend[np.ix_(mask, mask)], wanted[2], atol=1e-14)
+        np.testing.assert_array_equal(bend[~mask], 0.0)
+
+
+def test_conditions_of_chosen_elements() -> None:
+    x, mask = sd.matrix("x", 2, 3), np.array([True, False, True])
+    numbers = np.array([[1.0, -1.0, 2.0], [-1.0, 2.0, -3.0]])
+    for function in (np.any, np.all):
+        f = sd.compile(np.where(function(x > 0, axis=1, where=mask), 1.0, 0.0), backend="interpreter")
+        np.testing.assert_array_equal(f(numbers), function(numbers > 0, axis=1, where=mask))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("name", NAN_FUNCTIONS)
+def test_nan_is_left_out_of_value_and_derivative(name: str, axis: int | None) -> None:
+    x = sd.array("x", (3, 4))
+    function = getattr(np, name)
+    values = RNG.uniform(0.5, 1.5, (3, 4))
+    values[[0, 2, 1], [1, 1, 3]] = np.nan
+    f = function(x, axis=axis)
+    weights = RNG.uniform(0.5, 1.5, f.shape)
+    for backend in ("interpreter", "numpy"):
+        value, slope = sd.compile((f, sd.gradient((weights * f).sum(), x)), [x], backend=backend)(values)
+        np.testing.assert_allclose(value, function(values, axis=axis), rtol=1e-13)
+        wanted = np.tensordot(weights, differences(lambda v: function(v, axis=axis), [values], 0), weights.ndim)
+        np.testing.assert_allclose(slope, np.where(np.isnan(values), 0.0, wanted), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAN_FUNCTIONS[:-2])
+def test_nan_functions_of_chosen_elements(name: str) -> None:
+    """Neither nan nor what is not chosen has an influence; ``initial`` is there where nothing is left."""
+    x, function = sd.matrix("x", 3, 4), getattr(np, name)
+    values = RNG.uniform(0.5, 1.5, (3, 4))
+    values[[0, 2, 1, 0], [1, 1, 3, 2]] = np.nan
+    mask = np.array([[True, True, False, True], [True, False, True, True], [True, True, True, False]])
+    options = {"where": mask} | ({"initial": 0.7} if name in ("nanmax", "nanmin") else {})
+    f = function(x, axis=1, **options)
+    value, slope = sd.compile((f, sd.gradient(f.sum(), x)), [x], backend="interpreter")(values)
+    np.testing.assert_allclose(value, function(values, axis=1, **options), rtol=1e-13)
+    wanted = differences(lambda v: function(v, axis=1, **options).sum(), [values], 0)
+    np.testing.assert_allclose(slope, np.where(np.isnan(values) | ~mask, 0.0, wanted), rtol=1e-8, atol=1e-9)
+    if name in ("nansum", "nanprod", "nanmax", "nanmin"):
+        lost = np.array([[1.0, np.nan, 2.0, 0.1]] * 2 + [[np.nan] * 4])
+        got = sd.compile(function(x, axis=1, initial=0.5), [x])(lost)
+        np.testing.assert_allclose(got, function(lost, axis=1, initial=0.5))
+    with pytest.raises(sd.DtypeError, match="conditions"):
+        function(x, where=np.ones((3, 4)), **{k: v for k, v in options.items() if k == "initial"})
+
+
+def test_weights_of_logsumexp() -> None:
+    """SciPy's values; a weight of 0 with a larger exponent, a negative one, no weight at all, and their slopes."""
+    v, b = sd.vector("v", 3), sd.vector("b", 3)
+    f = sd.logsumexp(v, b=b)
+    kernel = sd.compile([f, sd.gradient(f, v), sd.gradient(f, b)], [v, b], backend="interpreter")
+    for at, weights in (
+        ([1000.0, 1.0, 2.0], [0.0, 1.0, 1.0]),
+        ([1.0, 2.0, 3.0], [1.0, -0.5, 2.0]),
+        ([-1000.0, -1001.0, 3.0], [1.0, 1.0, 0.0]),
+        ([-np.inf, 1.0, 2.0], [1.0, 1.0, 1.0]),
+        ([1.0, 2.0, 3.0], [0.0, 0.5, 0.0]),
+    ):
+        value, by_v, by_b = kernel(at, weights)
+        total = special.logsumexp(at, b=weights)
+        np.testing.assert_allclose(value, total, rtol=1e-14)
+        gap = np.array(at) - total
+        far = gap > 700  # a slope that no double has, and its weight is 0
+        slopes = np.exp(np.where(far, 0.0, gap))
+        np.testing.assert_allclose(by_v, np.where(far, 0.0, weights * slopes), rtol=1e-12)
+        np.testing.assert_allclose(by_b[~far], slopes[~far], rtol=1e-12)
+        assert np.all(by_b[far] > 1e300)
+    assert kernel([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])[0] == -np.inf
+    assert np.isnan(kernel([1.0, 2.0, 3.0], [0.0, -1.0, 0.0])[0])
+
+
+def test_lines_of_nan() -> None:
+    x = sd.array("x", (2, 3))
+    values = np.array([[np.nan] * 3, [1.0, 2.0, np.nan]])
+    with np.errstate(all="ignore"):
+        for name, wanted in (("nanmax", 2.0), ("nanmin", 1.0), ("nanmean", 1.5), ("nanvar", 0.25), ("nanstd", 0.5)):
+            kernel = sd.compile(getattr(np, name)(x, axis=1), [x], backend="interpreter")
+            np.testing.assert_array_equal(kernel(values), [np.nan, wanted])
+    assert sd.compile(np.nanvar(x, axis=1, ddof=2), [x], backend="numpy")(values)[1] != 0.0
+
+
+# ---------------------------------------------------------------------------- select
+# NumPy's select on symbols and in text: NumPy itself is the reference.
+
+
+SHAPES: list[tuple[int, ...]] = [(), (3,), (1,), (2, 3), (2, 1)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_it_is_numpys(data: st.DataObject) -> None:
+    """Conditions and choices of any shapes that broadcast, numbers among them; the first true condition counts."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    symbols: dict[str, sd.Array] = {}
+    numbers: dict[str, Any] = {}
+
+    def draw(kind: str) -> tuple[Any, Any]:
+        if kind == "choice" and data.draw(st.booleans()):
+            return 2.5, 2.5
+        name = f"x{len(symbols)}"
+        shape = data.draw(st.sampled_from(SHAPES))
+        symbols[name], numbers[name] = sd.array(name, shape), rng.integers(-2, 3, shape).astype(float)
+        if kind == "condition":
+            return symbols[name] > 0, np.asarray(numbers[name] > 0)
+        return 1 / symbols[name], 1 / np.asarray(numbers[name])
+
+    with np.errstate(divide="ignore"):
+        count = data.draw(st.integers(1, 3))
+        conditions = [draw("condition") for _ in range(count)]
+        choices = [draw("choice") for _ in range(count)]
+        default = data.draw(st.booleans())
+        last: Any = draw("choice") if default else (0, 0)
+        given_default = {"default": last[0]} if default else {}
+        made = np.select([c for c, _ in conditions], [c for c, _ in choices], **given_default)
+        wanted = np.select([c for _, c in conditions], [c for _, c in choices], default=last[1])
+        assert isinstance(made, sd.Array)
+        assert made.shape == wanted.shape
+        for backend in ("interpreter", "numpy"):
+            kernel = sd.compile(made, list(symbols.values()), backend=backend)
+            np.testing.assert_array_equal(kernel(inputs=numbers), wanted)
+
+
+def test_in_text() -> None:
+    kernel = sd.compile("select([x > 1, x > 0], [x, 10], -x)", x=4, backend="interpreter")
+    np.testing.assert_array_equal(kernel([2.0, 0.5, 0.0, -3.0]), [2.0, 10.0, 0.0, 3.0])
+    assert sd.compile("select([x > 1], [x], default=7)", backend="interpreter")(0.0) == 7.0
+    assert sd.compile("select([x > 1], [[x, 2]])", backend="interpreter")(3.0).tolist() == [3.0, 2.0]
+
+
+def test_what_is_not_chosen_is_not_observed() -> None:
+    for slope in ("gradient", "hessian"):
+        kernel = sd.compile(f"{slope}(select([x > 0, x < -1], [x * log(x), sqrt(-1 - x)], x**2), x)", backend="native")
+        x = np.array([0.5, 0.0, -0.5, -2.0])
+        first, second = [np.log(0.5) + 1, 0, -1, -0.5], [2, 2, 2, -0.25]
+        np.testing.assert_allclose(kernel(x), first if slope == "gradient" else second)
+
+
+def test_conditions_are_chosen_as_conditions() -> None:
+    x = sd.scalar("x")
+    assert np.select([x > 0], [x > 1], default=False).dtype == bool
+    assert np.select([x > 0], [x > 1]).dtype == float  # the default is the number 0, as in NumPy
+    assert np.select(condlist=[x > 0, True], choicelist=[x, 3.0]).shape == ()
+
+
+REFUSED: list[tuple[Callable[[sd.Array], Any], type[SymdiffError], str]] = [
+    (lambda v: np.select([v], [v]), DtypeError, "condition 0 is of real numbers"),
+    (lambda v: np.select([v > 0, v > 1], [v]), ArgumentError, "2 conditions and 1 choices"),
+    (lambda v: np.select([], [v]), ArgumentError, "0 conditions"),
+    (lambda v: np.select([v > 0], [sd.vector("w", 4)]), ShapeError, "do not broadcast"),
+    (lambda v: sd.select(v[0] > 0, 1.0, 2.0), ArgumentError, "expected lists"),
+    (lambda v: sd.compile("select(x > 0, 1, 2)"), ArgumentError, "expected lists"),
+    (lambda v: sd.compile("select([x > 0], [1], other=2)"), ParseError, "no argument 'other'"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(REFUSED)))
+def test_what_is_refused(place: int) -> None:
+    call, error, words = REFUSED[place]
+    with pytest.raises(error, match=words):
+        call(sd.vector("v", 3))

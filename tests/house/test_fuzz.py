@@ -1,3 +1,5 @@
+"""Random tests: kinds, workers, seeds and smaller cases; published figures are found again."""
+
 from __future__ import annotations
 
 import os
@@ -14,10 +16,12 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from fuzz import certificates, layouts, sizes, values
+from fuzz import certificates, certified, layouts, sizes, values
 from fuzz.__main__ import main
 from fuzz.case import Case, Kind, case_of, shorter
 from fuzz.kinds import KINDS
+from fuzz.problems import PROBLEMS
+from fuzz.regressions import REGRESSIONS
 from fuzz.workers import Worker, outcome
 
 #: Cases of each kind that a run of the tests takes, a second or two.
@@ -164,3 +168,30 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     monkeypatch.setitem(KINDS, "acting", Kind("acting", lambda rng: "fine", act, less))
     assert main(["--kind", "acting", "--seconds", "0.1"]) == 0
     assert "nothing found" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------------------- certified
+# Published figures: every regression from both starts, every problem at both points.
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regression(name: str, start: int) -> None:
+    assert certified.regression(name, start) == ""
+
+
+@pytest.mark.parametrize("where", ["start", "solution"])
+@pytest.mark.parametrize("number", PROBLEMS)
+def test_problem(number: int, where: str) -> None:
+    assert certified.problem(number, where) == ""
+
+
+def test_other_figures_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = REGRESSIONS["Misra1a"]
+    other = (row.parameters[0] * 1.000001, *row.parameters[1:])
+    monkeypatch.setitem(REGRESSIONS, "Misra1a", row._replace(parameters=other))
+    assert "digits of Misra1a" in certified.regression("Misra1a", 0)
+    monkeypatch.setitem(PROBLEMS, 7, PROBLEMS[7]._replace(begins=0.0))
+    assert "published" in certified.problem(7, "start")
+    monkeypatch.setitem(certified.SPECIAL, "erf", (certified.SPECIAL["erfc"][0], -5.0, 5.0))
+    assert "derivative 0 of erf" in certified.special("erf", 1.5)

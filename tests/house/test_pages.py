@@ -1,4 +1,4 @@
-"""The pages for readers: every example runs, links lead somewhere, and the commands are those that CI runs."""
+"""The pages for readers: every example runs, links lead somewhere, and tables are what the code has."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,17 @@ def test_the_two_commands_stand_first_and_ci_runs_the_second() -> None:
     assert main.endswith(" && .venv/bin/symdiff demo")
     assert tests.endswith(".venv/bin/python -m pytest")
     assert f'\nTESTS="{tests}"\n' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+# ---------------------------------------------------------------------------- functions page
+# docs/functions.md and docs/gallery.md say what the tables say.
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.mark.parametrize(("script", "name"), [("generate.py", "functions.md"), ("gallery.py", "gallery.md")])
+def test_page_is_what_the_tables_make(script: str, name: str) -> None:
+    page = runpy.run_path(str(DOCS / script))["make_page"]()
+    written = (DOCS / name).read_text(encoding="utf-8")
+    assert written == page, f"the tables changed: run `python docs/{script}`"

@@ -1,4 +1,4 @@
-"""Log densities of free numbers: Jacobians, masses, ways back, derivatives, and a posterior with published means."""
+"""Log densities of free numbers, free entries of declared matrices, and Laplace's approximation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import minimize
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
@@ -221,3 +223,173 @@ def test_the_eight_schools_have_their_published_means() -> None:
 def test_what_is_no_density_is_refused(make: Callable[[], Any], error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         make()
+
+
+# ---------------------------------------------------------------------------- free entries
+# Free entries of declared matrices as the variables of an optimizer: derivatives are those by these numbers.
+
+
+KINDS: dict[str, tuple[Any, Any]] = {
+    "lower": (lambda v, n: fill(v, n, "lower"), lambda n: n * (n + 1) // 2),
+    "upper": (lambda v, n: fill(v, n, "upper"), lambda n: n * (n + 1) // 2),
+    "symmetric": (lambda v, n: fill(v, n, "lower") + np.tril(fill(v, n, "lower"), -1).T, lambda n: n * (n + 1) // 2),
+    "diagonal": (lambda v, n: np.diag(v), lambda n: n),
+    "skew": (lambda v, n: fill(v, n, "strict") - fill(v, n, "strict").T, lambda n: n * (n - 1) // 2),
+}
+
+
+def fill(v: Any, n: int, which: str) -> Any:
+    """Return a matrix with numbers in one triangle, row by row."""
+    matrix = np.zeros((n, n))
+    places = {"lower": np.tril_indices(n), "upper": np.triu_indices(n), "strict": np.tril_indices(n, -1)}[which]
+    matrix[places] = v
+    return matrix
+
+
+@given(st.sampled_from(sorted(KINDS)), st.integers(2, 4), st.booleans(), st.booleans())
+@settings(max_examples=40)
+def test_derivatives_by_free_entries_are_differences_in_them(kind: str, n: int, letters: bool, sparse: bool) -> None:
+    matrix_of, count_of = KINDS[kind]
+    A = sd.matrix("A", *(("n", "n") if letters else (n, n)), **{kind: True})
+    c, x = sd.symbol("C", A.shape), sd.vector("x", 2)
+    f = sd.objective(
+        np.sum(np.sin(A) * c) + np.trace(A @ A @ c) * x[0] + x[1] ** 3,
+        (A, x),
+        free=True,
+        sparse="csr" if sparse else None,
+    )
+    rng = np.random.default_rng(n)
+    v, C = np.asarray(rng.normal(size=count_of(n) + 2)), rng.normal(size=(n, n))
+    A0, x0 = f.split(v, C)
+    np.testing.assert_array_equal(A0, matrix_of(v[:-2], n))
+    np.testing.assert_array_equal(f.join((A0, x0)), v)
+
+    def plain(v: Any) -> Any:
+        A, x = matrix_of(v[:-2], n), v[-2:]
+        return np.sum(np.sin(A) * C) + np.trace(A @ A @ C) * x[0] + x[1] ** 3
+
+    def differences(g: Any) -> Any:
+        steps = 1e-5 * np.eye(len(v))
+        return np.array([(g(v + step) - g(v - step)) / 2e-5 for step in steps])
+
+    assert f.fun(v, C) == pytest.approx(plain(v), rel=1e-12)
+    slope, curvature = f.jac(v, C), f.hess(v, C)
+    np.testing.assert_allclose(slope, differences(plain), rtol=1e-6, atol=1e-7)
+    curvature = curvature.toarray() if sparse else curvature
+    np.testing.assert_allclose(curvature, differences(lambda v: f.jac(v, C)), rtol=1e-6, atol=1e-6)
+    p = np.asarray(rng.normal(size=len(v)))
+    np.testing.assert_allclose(f.hessp(v, p, C), curvature @ p, rtol=1e-10, atol=1e-10)
+
+
+def test_jacobians_by_free_entries_and_stacks() -> None:
+    A = sd.symbol("A", (2, 3, 3), lower=True)
+    f = sd.objective(A @ np.ones(3), A, free=True)
+    v = np.arange(12.0)
+    np.testing.assert_array_equal(f.split(v)[1], fill(v[6:], 3, "lower"))
+    jacobian = f.jac(v)
+    assert jacobian.shape == (6, 12)
+    np.testing.assert_array_equal(jacobian @ v, f.fun(v))
+    sparse = sd.objective(A @ np.ones(3), A, free=True, sparse="csc")
+    assert sparse.jac(v).format == "csc"
+    np.testing.assert_array_equal(sparse.jac(v).toarray(), jacobian)
+
+
+def test_a_factor_is_fitted_by_its_free_entries() -> None:
+    target = np.array([[4.0, 2.0, 0.6], [2.0, 2.0, 0.5], [0.6, 0.5, 1.0]])
+    f = sd.objective("sum((L @ L.T - S)**2)", "L", L=sd.lower(3), S=(3, 3), free=True)
+    found = minimize(f.fun, np.ones(6), args=(target,), jac=f.jac, hess=f.hess, method="trust-exact")
+    L = f.split(found.x, target)
+    np.testing.assert_allclose(L @ L.T, target, atol=1e-6)
+    assert not np.triu(L, 1).any()
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    f = sd.objective("sum(L**2)", "L", L=sd.lower(3), free=True)
+    with pytest.raises(sd.ShapeError, match=r"x has 9 elements; expected 6, those of the free entries of L \(3, 3\)"):
+        f.fun(np.ones(9))
+    with pytest.raises(sd.ArgumentError, match="free=1; expected True or False"):
+        sd.objective("sum(L**2)", "L", L=sd.lower(3), free=1)
+    with pytest.raises(sd.UnsupportedError, match="Ipopt of free entries"):
+        f.ipopt(np.ones(6))
+    assert sd.objective("x @ x", "x", x=3, free=True).jac([1.0, 2.0, 3.0]).tolist() == [2, 4, 6]
+
+
+# ---------------------------------------------------------------------------- laplace
+# Laplace's approximation: exact for Gaussian integrals, by its own definition in multiprecision for others.
+
+
+V, A, B = sd.vector("v", 3), sd.matrix("A", 3, 3), sd.vector("b", 3)
+GAUSS = sd.laplace(V @ A @ V / 2 - B @ V, V)
+GAUSS_KERNEL = sd.compile([GAUSS, sd.gradient(GAUSS, B), sd.gradient(GAUSS, A)], [A, B], backend="interpreter")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.1, 10))
+def test_gaussian_integrals_are_exact_and_so_are_their_gradients(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(3, 3))
+    matrix, right = scale * (root @ root.T + np.eye(3)), rng.normal(size=3)
+    mean = np.linalg.solve(matrix, right)
+    value, by_right, by_matrix = GAUSS_KERNEL(matrix, right)
+    exact = -right @ mean / 2 + np.linalg.slogdet(matrix)[1] / 2 - 1.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(value, exact, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(by_right, -mean, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(by_matrix, (np.outer(mean, mean) + np.linalg.inv(matrix)) / 2, rtol=1e-10, atol=1e-12)
+
+
+def _binomial() -> tuple[Any, list[Any]]:
+    u, y, x = sd.scalar("u"), sd.vector("y", 6), sd.vector("x", 6)
+    beta, tau = sd.scalar("beta"), sd.scalar("tau")
+    eta = beta * x + u
+    f = np.sum(sd.softplus(eta) - y * eta) + u**2 / (2 * tau**2) + np.log(tau) + np.log(2 * np.pi) / 2
+    integral = sd.laplace(f, u)
+    wanted = [integral, sd.gradient(integral, beta), sd.gradient(integral, tau), sd.hessian(integral, tau)]
+    return integral, [wanted, [y, x, beta, tau]]
+
+
+def test_a_binomial_mixed_model_is_its_definition_in_multiprecision() -> None:
+    _, (wanted, inputs) = _binomial()
+    rng = np.random.default_rng(0)
+    ys, xs = (rng.random((300, 6)) < 0.5) * 1.0, rng.normal(size=(300, 6))
+    found = sd.compile(wanted, inputs)(ys, xs, 0.7, 1.3)
+    total = sd.compile(wanted, inputs, batch=inputs[:2], reduce="sum")(ys, xs, 0.7, 1.3)
+    np.testing.assert_allclose(total, [one.sum() for one in found], rtol=1e-12)
+    with mp.workdps(40):
+
+        def exact(beta: Any, tau: Any, k: int) -> Any:
+            def f(u: Any) -> Any:
+                etas = [beta * mp.mpf(x) + u for x in xs[k]]
+                data = sum(mp.log(1 + mp.exp(eta)) - y * eta for eta, y in zip(etas, ys[k], strict=True))
+                return data + u * u / (2 * tau**2) + mp.log(tau) + mp.log(2 * mp.pi) / 2
+
+            u = mp.findroot(lambda u: mp.diff(f, u), 0)
+            return f(u) + mp.log(mp.diff(f, u, 2)) / 2 - mp.log(2 * mp.pi) / 2
+
+        beta, tau = mp.mpf(0.7), mp.mpf(1.3)
+        for k in (0, 7, 150):
+            assert abs(found[0][k] - exact(beta, tau, k)) < 1e-13
+            assert abs(found[1][k] - mp.diff(lambda b, k=k: exact(b, tau, k), beta)) < 1e-12
+            assert abs(found[2][k] - mp.diff(lambda t, k=k: exact(beta, t, k), tau)) < 1e-12
+            assert abs(found[3][k] - mp.diff(lambda t, k=k: exact(beta, t, k), tau, 2)) < 1e-10
+
+
+def test_check_certifies_an_approximation() -> None:
+    integral, _ = _binomial()
+    rng = np.random.default_rng(1)
+    at = {"y": (rng.random(6) < 0.5) * 1.0, "x": rng.normal(size=6), "beta": 0.3, "tau": 0.8}
+    assert str(sd.check(integral, at=at)).startswith("ok")
+
+
+def test_what_has_no_minimum_is_nan() -> None:
+    u, s = sd.scalar("u"), sd.scalar("s")
+    integral = sd.laplace(s * u**2 + u, u)
+    value, slope = sd.compile([integral, sd.gradient(integral, s)])(np.array([1.0, -1.0]))
+    assert np.isfinite([value[0], slope[0]]).all()
+    assert np.isnan([value[1], slope[1]]).all()
+
+
+def test_what_comes_wrong_is_refused_by_name() -> None:
+    with pytest.raises(ShapeError, match="f of laplace has shape"):
+        sd.laplace(V, V)
+    with pytest.raises(ArgumentError, match="the unknown of laplace"):
+        sd.laplace(V @ V, V + 1)

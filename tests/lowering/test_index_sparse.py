@@ -10,7 +10,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
-from tests.frontend.test_index_inputs import FORMULAS, numbers, symbols
+from tests.frontend.test_indexing import FORMULAS, numbers, symbols
 
 CASES = [pytest.param(formula, id=name) for name, formula in FORMULAS.items()]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from tests.printing.test_shown_values import compare
+from tests.printing.test_shown import compare
 
 u, v, w = (sd.vector(name, 3) for name in "uvw")
 R = sd.matrix("R", 3, 3)

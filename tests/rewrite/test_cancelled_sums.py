@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from tests.printing.test_shown_values import compare
+from tests.printing.test_shown import compare
 
 x, y = sd.vector("x", "n"), sd.vector("y", "n")
 X = sd.matrix("X", "n", "m")

@@ -1,4 +1,4 @@
-"""A plugin, ``python -m pytest -p tests.support.sources``: symdiff's passes run from their Python sources, compiled or not.
+"""A plugin, ``python -m pytest -p tests.support.sources``: symdiff's passes run from their Python sources.
 
 Slower, but each of their calls is seen: by a debugger, by coverage, and by what counts work.
 """

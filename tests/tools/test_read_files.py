@@ -1,8 +1,12 @@
+"""Files of numbers, read, written, and rows at a time; Parquet where pyarrow is installed."""
+
 from __future__ import annotations
 
 import io
 import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from dataclasses import replace
@@ -11,11 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+import symdiff as sd
 from symdiff.errors import DataError
+from symdiff.ground.files import replace_file
 from symdiff.ground.limits import LIMITS
-from symdiff.tools.command.write_files import write_arrays
+from symdiff.tools.command.cli import main
+from symdiff.tools.command.write_files import check_target, write_arrays
 from symdiff.tools.read_files import read_array, read_table, split_source
+from symdiff.tools.row_streams import open_rows
 
 
 def npy(array: Any, **options: Any) -> bytes:
@@ -350,3 +359,279 @@ def test_lines_are_counted_whatever_ends_them(tmp_path: Path, end: str) -> None:
     path.write_bytes(end.join(["1,2", "# 3", "", "3,x"]).encode())
     with pytest.raises(DataError, match="line 4, column 2: 'x' is not a number"):
         read_array(str(path))
+
+
+# ---------------------------------------------------------------------------- write files
+
+
+def test_results_read_back(tmp_path: Path) -> None:
+    arrays = {"X[0]": np.arange(6.0).reshape(2, 3), "file": np.float64(2.0), "A, b": np.ones(2)}
+    size = write_arrays(tmp_path / "r.npz", {k: np.asarray(a) for k, a in arrays.items()})
+    assert size == (tmp_path / "r.npz").stat().st_size
+    with np.load(tmp_path / "r.npz") as found:
+        assert sorted(found) == sorted(arrays)
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(found[key], array)
+    for array in arrays.values():
+        write_arrays(tmp_path / "r.npy", {"value": np.asarray(array)})
+        np.testing.assert_array_equal(np.load(tmp_path / "r.npy"), array)
+
+
+def test_targets_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.npy").write_bytes(b"numbers")
+    Path("link.npy").symlink_to("x.npy")
+    Path("folder.npy").mkdir()
+    for name, words in {
+        "r.txt": "ending in .npy, .npz, .csv or .parquet",
+        "none/r.npy": "there is no folder",
+        "folder.npy": "no ordinary file",
+        "x.npy": "is the input x.npy",
+        "./link.npy": "is the input x.npy",
+        "x" * 300 + ".npy": "cannot be written",
+    }.items():
+        with pytest.raises(DataError, match=words):
+            check_target(Path(name), [Path("x.npy"), Path("gone.npy")])
+    with pytest.raises(DataError, match=r"2 arrays for a \.npy file"):
+        check_target(Path("r.npy"), [], [0, 1])
+    with pytest.raises(DataError, match=r"a \.csv file holds two axes, the result has 3"):
+        check_target(Path("r.csv"), [], [3])
+    check_target(Path("r.csv"), [], [2])
+    check_target(Path("r.npz"), [Path("x.npy")], [0, 5])
+    check_target(Path("r.npy"), [Path("x.npy")])
+
+
+def test_a_table_has_several_results_side_by_side(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    arrays = {"f": np.arange(3.0), "g": np.arange(6.0).reshape(3, 2) / 3}
+    write_arrays(path, arrays)
+    assert path.read_text().splitlines()[:2] == ["f,g[0],g[1]", "0,0,0.33333333333333331"]
+    np.testing.assert_array_equal(np.loadtxt(path, delimiter=",", skiprows=1), np.column_stack([*arrays.values()]))
+    numbers: dict[str, Any] = {"f": np.float64(2.0), "g": np.float64(3.0)}
+    write_arrays(path, numbers)
+    assert path.read_text() == "f,g\n2,3\n"
+    with pytest.raises(DataError, match="f has 3 rows, g has 2 rows; expected as many, or a name"):
+        write_arrays(path, {"f": np.ones(3), "g": np.ones(2)})
+    assert path.read_text() == "f,g\n2,3\n"
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "r.npy"
+    path.write_bytes(b"before")
+
+    def fail(stream: Any) -> None:
+        stream.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match=r"r\.npy cannot be written: No space left on device"):
+        replace_file(path, fail)
+    assert path.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["r.npy"]
+
+
+def test_a_write_goes_through_a_link_and_keeps_the_usual_mode(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.npy", tmp_path / "link.npy"
+    target.write_bytes(b"before")
+    link.symlink_to(target)
+    mask = os.umask(0o022)
+    try:
+        write_arrays(link, {"value": np.ones(3)})
+    finally:
+        os.umask(mask)
+    assert link.is_symlink()
+    np.testing.assert_array_equal(np.load(target), np.ones(3))
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (4, 1)])
+def test_csv_has_names_of_columns_and_is_read_back(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    path, array = tmp_path / "r.csv", np.arange(float(np.prod(shape))).reshape(shape) / 7
+    write_arrays(path, {"slope": array})
+    names = path.read_text().partition("\n")[0].split(",")
+    assert names == (["slope"] if array.ndim < 2 else [f"slope[{k}]" for k in range(shape[1])])
+    assert np.array_equal(read_array(str(path)).ravel(), array.ravel())
+    for k, name in enumerate(names):
+        column = array if array.ndim < 2 else array[:, k]
+        assert np.array_equal(read_array(f"{path}:{name}").ravel(), column.ravel())
+
+
+# ---------------------------------------------------------------------------- row streams
+# Files of rows, whole and some at a time; Parquet where pyarrow is installed.
+
+
+KINDS = ["npy", "npz", "packed", "csv", "parquet"]
+
+
+def write(path: Path, kind: str, array: np.ndarray[Any, Any]) -> str:
+    """Write rows; return the file as a command takes it."""
+    target = path.with_suffix({"packed": ".npz"}.get(kind, f".{kind}"))
+    if kind == "npy":
+        np.save(target, array)
+    elif kind == "npz":
+        np.savez(target, other=np.ones(2), x=array)
+    elif kind == "packed":
+        np.savez_compressed(target, other=np.ones(2), x=array)
+    elif kind == "csv":
+        np.savetxt(target, array, delimiter=",", fmt="%.17g", header="" if array.ndim > 1 else "x", comments="")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        columns = {"x": array} if array.ndim == 1 else {f"c{k}": column for k, column in enumerate(array.T)}
+        parquet.write_table(pa.table(columns), target, row_group_size=7)
+    return str(target)
+
+
+def run(*args: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [0, 3])
+def test_batches_are_the_rows_of_the_file(kind: str, width: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(width)
+    array = rng.normal(size=(20, width) if width else 20)
+    source = write(tmp_path / "x", kind, array)
+    stream = open_rows(source, "x")
+    np.testing.assert_array_equal(stream.first, array[:1])
+    assert stream.rows in (20, None)
+    for count in (1, 6, 20, 100):
+        parts = list(stream.batches(count))
+        assert [len(part) for part in parts[:-1]] == [count] * (len(parts) - 1)
+        np.testing.assert_array_equal(np.concatenate(parts), array)
+    np.testing.assert_array_equal(read_array(source, "x"), array)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_and_rows_do_not_depend_on_how_many_come_at_once(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(50, 3))
+    source = write(tmp_path / "x", kind, x)
+    w = "w=[0.5,-1,2]"
+    args = ["eval", "(w @ x - 1)**2", "--wrt", "w", "--data", f"x={source}", "--batch", "x", "--value", w]
+    expected = sd.compile("gradient((w @ x - 1)**2, w)", w=3, x=3)([0.5, -1, 2], x)
+    total = tmp_path / "g.npy"
+    said = run(*args, "--reduce", "sum", "--rows-at-once", "8", "--out", str(total))
+    assert "50 rows of x, 8 at a time" in said
+    np.testing.assert_allclose(np.load(total), expected.sum(0), rtol=1e-13)
+    for suffix in ("npy", "csv", *(["parquet"] if kind == "parquet" else [])):
+        out = tmp_path / f"rows.{suffix}"
+        said = run(*args, "--rows-at-once", "8", "--out", str(out))
+        assert f"wrote {out}" in said
+        assert "50 rows of x, 8 at a time" in said
+        np.testing.assert_array_equal(read_array(str(out)), expected)
+        whole = tmp_path / f"whole.{suffix}"
+        run(*args, "--out", str(whole))
+        np.testing.assert_array_equal(read_array(str(whole)), expected)
+
+
+def test_several_files_go_row_by_row(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    first, second = write(tmp_path / "x", "npy", x), write(tmp_path / "y", "csv", y)
+    out = tmp_path / "r.npy"
+    args = ["eval", "y * sum(x)", "--data", f"x={first}", "--data", f"y={second}", "--batch", "auto", "--out", str(out)]
+    run(*args, "--rows-at-once", "7")
+    np.testing.assert_allclose(np.load(out), y * x.sum(1), rtol=1e-14)
+    write(tmp_path / "y", "csv", y[:10])
+    out.write_bytes(b"as it was")
+    assert "--overwrite" in run(*args, "--rows-at-once", "7", code=2)
+    args.append("--overwrite")
+    assert "y.csv ends before" in run(*args, "--rows-at-once", "7", code=2)
+    assert out.read_bytes() == b"as it was"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--batch", "x"], "add --out FILE, or --reduce sum"),
+        (["--batch", "x", "--out", "r.npz"], "expected a name ending in .npy, .csv or .parquet"),
+        (["--reduce", "sum"], "--rows-at-once without --batch"),
+        (["--batch", "z", "--reduce", "sum"], "--batch z, which has no --data"),
+        (["--batch", "x", "--reduce", "sum", "--data", "x=x.npy"], "come twice"),
+    ],
+)
+def test_what_cannot_be_streamed_is_refused(
+    args: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.ones((4, 2)))
+    said = run("eval", "sum(x)", "--data", "x=x.npy", "--rows-at-once", "2", *args, code=2)
+    assert message in said.replace("\n", " ")
+
+
+def test_damaged_files_are_told(tmp_path: Path) -> None:
+    whole = write(tmp_path / "x", "packed", np.random.default_rng(0).normal(size=(3000, 4)))
+    bytes_ = bytearray(Path(whole).read_bytes())
+    bytes_[len(bytes_) // 2] ^= 0xFF
+    Path(whole).write_bytes(bytes_)
+    with pytest.raises(DataError, match=r"not a sound \.npz file"):
+        list(open_rows(whole, "x").batches(500))
+    np.save(tmp_path / "f.npy", np.asfortranarray(np.ones((3, 2))))
+    with pytest.raises(DataError, match="holds its columns one after the other; save it in rows"):
+        open_rows(str(tmp_path / "f.npy"))
+    np.save(tmp_path / "n.npy", np.float64(3))
+    with pytest.raises(DataError, match="holds a single number"):
+        open_rows(str(tmp_path / "n.npy"))
+    np.save(tmp_path / "e.npy", np.ones((0, 3)))
+    with pytest.raises(DataError, match="has no rows"):
+        open_rows(str(tmp_path / "e.npy"))
+    (tmp_path / "t.csv").write_text("1,2\n3,x\n")
+    with pytest.raises(DataError, match=r"line 2, column 2: 'x' is not a number"):
+        list(open_rows(str(tmp_path / "t.csv")).batches(1))
+
+
+def test_columns_of_parquet_by_name(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    table = {"a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "v": pa.array([[1.0, 2.0]] * 3, pa.list_(pa.float64(), 2))}
+    parquet.write_table(pa.table({**table, "name": ["p", "q", "r"], "hole": [1.0, None, 3.0]}), path)
+    np.testing.assert_array_equal(read_array(f"{path}:b,a"), [[0.5, 1], [1.5, 2], [2.5, 3]])
+    np.testing.assert_array_equal(read_array(f"{path}:a"), [1, 2, 3])
+    np.testing.assert_array_equal(read_array(f"{path}:v"), [[1.0, 2.0]] * 3)
+    for part, message in (
+        ("z", "has no column 'z'; expected one of a, b, v, name, hole"),
+        ("name", r"t.parquet: column 'name' is a column of string \(Arrow\)"),
+        ("a,hole", "column 'hole' of .*t.parquet has a missing value, the first at row 1"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_array(f"{path}:{part}")
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(DataError, match="is not a sound Parquet file"):
+        read_array(str(path))
+    out = tmp_path / "r.parquet"
+    np.save(tmp_path / "x.npy", np.ones((4, 2)))
+    run("eval", "sum(x**2) * y", "--wrt", "x", "--wrt", "y", "--data", f"x={tmp_path / 'x.npy'}", "--batch", "x",
+        "--value", "y=3", "--out", str(out))
+    assert parquet.read_table(out).to_pydict() == {"d/dx_0": [6.0] * 4, "d/dx_1": [6.0] * 4, "d/dy": [2.0] * 4}
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(sd.UnsupportedError, match=r"without pyarrow .*pip install pyarrow"):
+        read_array(str(tmp_path / "t.parquet"))
+
+
+CHILD = """
+import sys
+from symdiff.tools.command.cli import main
+try:
+    main(sys.argv[1:], standalone_mode=False)
+finally:
+    lines = dict(line.split(":") for line in open("/proc/self/status"))
+    print("peak", int(lines["VmHWM"].split()[0]) // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    peaks = []
+    for rows in (1_000, 400_000):
+        np.save(tmp_path / "x.npy", np.ones((rows, 50)))
+        args = ["eval", "sum(x)**2", "--data", f"x={tmp_path / 'x.npy'}", "--batch", "x", "--reduce", "sum"]
+        command = [sys.executable, "-c", CHILD, *args, "--rows-at-once", "1000"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+        peaks.append(int(done.stdout.split()[-1]))
+    assert peaks[1] < peaks[0] + 80  # the longer file has 160 MB

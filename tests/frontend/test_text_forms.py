@@ -1,4 +1,4 @@
-"""Functions that a text defines: values are those of Python's functions, letters keep apart, nothing recurses."""
+"""Forms of formula text: functions that it defines, options of derivatives, and subscripts of Einstein's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
+from symdiff.frontend.formula import read_formula
 
 #: A formula: a name, a number, ("+", a, b), ("sin", a), ("sum", letter, n, a) or ("call", function, arguments).
 Formula = Any
@@ -168,3 +169,108 @@ def test_doubling_functions_are_refused_before_they_are_written(budget: Any) -> 
 def test_a_long_chain_of_functions_is_read() -> None:
     lines = ["f0(x) = x", *[f"f{k}(x) = f{k - 1}(x) + 1" for k in range(1, 200)], "f199(a)"]
     assert sd.compile("\n".join(lines), backend="interpreter")(1.0) == 200
+
+
+# ---------------------------------------------------------------------------- convention text
+# Options of derivatives in text: ``gradient(f, S, convention="entries")``.
+
+
+S = sd.symmetric(3)
+
+
+def shown(text: str, **shapes: Any) -> str:
+    """Return how a formula of a text is printed."""
+    return str(read_formula(text, shapes, ("shapes",)).value)
+
+
+@pytest.mark.parametrize("function", ["gradient", "jacobian", "hessian"])
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("convention", ["entries", "projected"])
+def test_conventions_are_those_of_the_functions(function: str, quote: str, convention: str) -> None:
+    text = f"{function}(log(det(S)), S, convention={quote}{convention}{quote})"
+    expected = getattr(sd, function)("log(det(S))", "S", S=S, convention=convention)
+    assert shown(text, S=S) == str(expected)
+
+
+def test_what_is_shown_is_read_again() -> None:
+    printed = str(sd.gradient("log(det(S))", "S", S=S, convention="entries"))
+    assert printed == shown(printed, S=S) == "2 * inv(S) - diag(diag(inv(S)))"
+
+
+def test_invertible_matrices_are_told() -> None:
+    text = "gradient(log(abs(det(A @ X))), X, invertible=True)"
+    assert shown(text, A=(3, 3), X=(3, 3)) == "inv(X).T"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('gradient(trace(S), S, convention="other")', "in quotes"),
+        ("gradient(trace(S), S, convention=True)", "expected 'projected' or 'entries'"),
+        ('gradient(trace(S), S, invertible="entries")', "expected True or False"),
+        ('jvp(trace(S), S, S, convention="entries")', "no argument 'convention'"),
+        ('sum(S, axis="entries")', "expected a whole number"),
+        ('"entries"', "expected a formula"),
+        ('S["entries"]', "expected a whole number"),
+        ('"entries" + S', "expected a formula"),
+    ],
+)
+def test_words_in_quotes_are_no_formulas(text: str, said: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=said):
+        sd.compile(text, S=S)
+
+
+# ---------------------------------------------------------------------------- einsum text
+# Einstein's notation in text: subscripts are the one text that a formula quotes, and only where einsum begins.
+
+
+rng = np.random.default_rng(0)
+SHAPES = {"A": (3, 4), "B": (4, 5), "S": (3, 3), "x": (4,), "T": (2, 3, 4)}
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "names"),
+    [
+        ("ij,jk->ik", "AB"),
+        ("ij,j", "Ax"),
+        ("ij,ij->", "AA"),
+        ("ii", "S"),
+        ("ii->i", "S"),
+        ("...j,j->...", "Tx"),
+        ("aij, ij -> a", "TA"),
+        ("ij,jk,il->kl", "ABS"),
+        ("i,j->ji", "xx"),
+    ],
+)
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_subscripts_mean_what_they_mean_in_numpy(subscripts: str, names: str, quote: str) -> None:
+    shapes: dict[str, Any] = {name: SHAPES[name] for name in names}
+    given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    text = f"einsum({quote}{subscripts}{quote}, {', '.join(names)})"
+    kernel = sd.compile(text, **shapes)
+    wanted = np.einsum(subscripts, *(given[name] for name in names))
+    arguments = [given[p.name] for p in kernel.inputs]
+    np.testing.assert_allclose(kernel(*arguments), wanted, rtol=1e-13, atol=1e-13)
+    slope = sd.compile(f"gradient(sum({text}**2), {names[0]})", **shapes)
+    symbols = {name: sd.array(name, shape) for name, shape in shapes.items()}
+    other = sd.gradient(np.sum(np.einsum(subscripts, *(symbols[name] for name in names)) ** 2), symbols[names[0]])
+    of_symbols = sd.compile(other, inputs=[symbols[p.name] for p in kernel.inputs])
+    np.testing.assert_allclose(slope(*arguments), of_symbols(*arguments), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("einsum('ij,jk', A)", "names 2 operands; 1 came"),
+        ("einsum('ij->ikz', A)", "'k' is in the result"),
+        ("einsum('i;j', A)", "text in quotes is not part"),
+        ("einsum('ij' , 'ij')", "text in quotes is not part"),
+        ("sum('ij')", "text in quotes is not part"),
+        ("einsum(A, A)", "expected subscripts"),
+        ("einsum('ijk', A)", "against an array of shape"),
+        ("A'*A", "dialect='matrixcalculus'"),
+    ],
+)
+def test_other_text_is_refused(text: str, told: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=told):
+        sd.compile(text, A=(3, 4))
