@@ -97,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 #: Rows of a parametrized test that run by default, unless it says another number by ``@pytest.mark.rows``.
-ROWS = 8
+ROWS = 4
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks

@@ -149,6 +149,7 @@ LOSING: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("op", ["maximum", "minimum"])
 @pytest.mark.parametrize("losing", LOSING)
 def test_a_losing_argument_is_not_looked_at(op: str, losing: str) -> None:

@@ -192,6 +192,7 @@ def slopes(a: Any, directions: list[Any]) -> Any:
     return exact(a)[:n, a.rows - n :]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", MATRICES)
 def test_values_and_derivatives_to_second_order(name: str) -> None:
     at = MATRICES[name]

@@ -21,6 +21,7 @@ def symbols(n: int | str) -> list[sd.Array]:
     return [sd.scalar("x"), sd.vector("v", n), sd.matrix("a", 2, n), sd.vector("q", 4)]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("n", [3, "n"])
 def test_one_matrix_of_all_blocks(n: int | str, backend: str) -> None:

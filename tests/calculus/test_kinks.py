@@ -157,6 +157,7 @@ BRANCHES = [
 ]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("branch", BRANCHES, ids=lambda b: b.name)
 def test_untaken_branches_never_show(branch: Branch) -> None:
     x = sd.vector("x", 3)
@@ -223,6 +224,7 @@ LINEAR_WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("way", LINEAR_WAYS)
 def test_strong_zeros_pass_through_array_operations(way: str) -> None:
     """sqrt has an infinite slope at 0; a where behind other operations still silences it."""
@@ -236,6 +238,7 @@ def test_strong_zeros_pass_through_array_operations(way: str) -> None:
         np.testing.assert_allclose(compute(sd.jvp(f, x, direction), x=at)[i], want[i])
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("outer", ["sqrt", "norm", "log", "divide"])
 def test_a_branch_outside_which_something_is_infinite(outer: str) -> None:
     """Where no element is taken, the sum does not depend on x, whatever the slope outside is."""

@@ -306,6 +306,7 @@ def test_numbers_of_single_precision() -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=1e-4)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_steps_of_many_shapes_in_each_backend(seed: int) -> None:
     """Arrays of one element and of more, long and short, carried, gone along and held; results that are not changed."""

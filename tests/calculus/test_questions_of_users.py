@@ -210,6 +210,7 @@ def test_5_linear_regression(backend: str) -> None:
     near(np.array([w[0, 0], c]).round(6), [-1.0, 5.0])
 
 
+@pytest.mark.rows(1)
 @BACKENDS
 def test_5_logistic_regression(backend: str) -> None:
     x, labels = sd.vector("x", 3), sd.scalar("label")

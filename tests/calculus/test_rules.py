@@ -28,6 +28,7 @@ def test_every_rule_is_here() -> None:
     assert all(all(law) for law in LAWS.values())
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.op}-{'-'.join(str(np.shape(v)) for v in rule.values)}")
 def test_rule_to_third_order(rule: Rule) -> None:
     symbols = inputs_of(rule.values)

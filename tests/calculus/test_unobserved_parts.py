@@ -69,6 +69,7 @@ def check(formula: Callable[[Any], Any], size: Any, backend: Any, at: Any) -> No
     assert np.isfinite(curved).all()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["interpreter", "numpy"])
 @pytest.mark.parametrize("size", [5, "n", 40])
 @pytest.mark.parametrize("steep", STEEP)

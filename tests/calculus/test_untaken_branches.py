@@ -39,6 +39,7 @@ def test_a_large_power_is_written_with_its_parts_shared() -> None:
     assert len(str(sd.jacobian(a ** (10**9), a))) < 20_000
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["auto", "numpy", "native"])
 def test_a_free_index_is_refused(backend: str) -> None:
     a, (i, j) = sp.MatrixSymbol("A", 3, 3), sp.symbols("i j", integer=True)
@@ -77,6 +78,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_singular_matrix_in_a_branch_not_taken(form: str, backend: str) -> None:
@@ -113,6 +115,7 @@ PARTS = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["interpreter", "numpy"])
 @pytest.mark.parametrize("outer", ["maximum", "minimum"])
 @pytest.mark.parametrize("first", PARTS)

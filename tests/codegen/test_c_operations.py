@@ -98,6 +98,7 @@ def test_gamma_functions(op: str, bound: float) -> None:
     np.testing.assert_array_equal(edge_values, [np.inf, one, one, np.inf, np.nan])
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 10, 40, 100])
 def test_polygamma_at_fifty_digits(order: int) -> None:
     rng = np.random.default_rng(4)

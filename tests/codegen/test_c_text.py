@@ -44,6 +44,7 @@ def test_numbers_are_printed_exactly() -> None:
     assert np.isnan(out[:, -1]).all()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("count", [0, 2 * CHUNK + 100])
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("columns", [False, True])
@@ -127,6 +128,7 @@ def test_blocks_are_stored_where_their_last_value_is_made() -> None:
     assert all("store8" in piece for piece in pieces if piece.startswith("piece"))
 
 
+@pytest.mark.exhaustive
 def test_outputs_much_larger_than_the_formula() -> None:
     t = Tape(("x", (50, 50)))
     zero = t.const(0.0)
@@ -155,6 +157,7 @@ def test_length_of_source_is_linear() -> None:
     assert (lengths[2] - lengths[1]) < 2.2 * (lengths[1] - lengths[0])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_source_builds_without_a_warning(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     t = Tape(("x", (3,)))
@@ -222,6 +225,7 @@ def test_compilers_have_nothing_to_say(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_long_program_is_built_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symdiff.codegen.c.emit.PART", 2)
     program = rational(17, 3 * CHUNK)

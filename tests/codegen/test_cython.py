@@ -40,6 +40,7 @@ def every_operation() -> tuple[Program, list[str]]:
     return t.program(), names
 
 
+@pytest.mark.exhaustive
 def test_every_operation_is_that_of_native_code() -> None:
     program, names = every_operation()
     rng = np.random.default_rng(5)
@@ -66,6 +67,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cython, "FLAGS", ("-O0", *cython.FLAGS[1:]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("quickly")
 def test_a_long_program_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     A = sd.matrix("A", 3, 3)
@@ -144,6 +146,7 @@ SHIPPED = """
 """
 
 
+@pytest.mark.exhaustive
 def test_an_exported_module_lives_without_symdiff(tmp_path: Path) -> None:
     kernel = sd.compile("jacobian(log(softmax(X @ y)), X)", X=(2, 4), y=4, backend="native")
     files = sd.export(kernel, tmp_path / "package", "shipped")
@@ -184,6 +187,7 @@ def source_of(**options: Any) -> str:
     return kernel.source("cython")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("quickly")
 def test_options_are_kept() -> None:
     text = source_of(batch=["x"], reduce="sum")
@@ -209,6 +213,7 @@ def test_names_that_mean_something_else_are_numbered(name: str) -> None:
     assert f'"{name}"' not in text
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     "evil",
     [

@@ -77,6 +77,7 @@ def test_of_three_operands_one_is_in_the_accumulator() -> None:
     assert steps(t.program())[-1].args == (double, double, b)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_every_order_reads_what_was_computed(seed: int) -> None:
     program = rational(6, 200, seed)

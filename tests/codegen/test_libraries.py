@@ -133,6 +133,7 @@ def test_every_scalar_function(name: str, way: Callable[[Any], Evaluate]) -> Non
     compare(kernel, way, [rng.uniform(*row.domain[k], 6) for k in free], 1e-11)
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=60, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 @given(formulas(symbolic=True))
 def test_random_formulas(formula: Formula) -> None:

@@ -74,6 +74,7 @@ def agree(inputs: Any, roots: Any, arrays: Any, batch: Any, *, sizes: Any = SIZE
             np.testing.assert_allclose(out[i], want, rtol=tolerance, atol=tolerance * scale)
 
 
+@pytest.mark.rows(40)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shapes", ["scalars", "broadcast"])
 def test_every_function(name: str, shapes: Any) -> None:

@@ -408,6 +408,7 @@ def grow(tree: Tree, args: Sequence[Any], outer: Sequence[Any], captured: dict[s
     return sd.custom(lambda *own: value(own, without=False), **rules[kind])(*parts)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150)
 @given(trees(), trees(1), st.sampled_from(sorted(RULES)), st.sampled_from(("x", "y", "a", "z")))
 def test_random_functions_agree_with_their_formulas_or_are_refused(top: Tree, own: Tree, kind: str, by: str) -> None:

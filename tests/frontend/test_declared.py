@@ -383,6 +383,7 @@ def test_stacks_of_matrices_are_projected_and_checked() -> None:
         run(np.sum(A * S), {"S": s, "A": a})
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("space", SPACES)
 def test_check_moves_within_the_declared_space(space: str) -> None:
     for text, _ in SCALAR[:5]:

@@ -89,6 +89,7 @@ def test_a_rule_that_is_a_formula_has_derivatives_of_any_order(form: str) -> Non
     np.testing.assert_allclose(at(found), at(expected), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("form", ["jacobian", "vjp", "jvp"])
 def test_a_rule_of_numbers_is_linear_and_has_no_further_derivative(form: str) -> None:
     f = opaque(form, False)(M, v)
@@ -203,6 +204,7 @@ def test_kernels_are_pickled_by_the_name_of_the_function() -> None:
         pickle.dumps(sd.compile(sd.external(lambda a: a)(x)))
 
 
+@pytest.mark.exhaustive
 @given(st.lists(st.floats(-2, 2), min_size=3, max_size=3), st.sampled_from(sorted(RULES)))
 @settings(max_examples=25)
 def test_check_follows_rules(numbers: list[float], rule: tuple[str, bool]) -> None:

@@ -193,6 +193,7 @@ def test_an_input_may_be_called_like_a_parameter(name: str) -> None:
     assert sd.objective(text, name, **shape).fun([1.0, 2.0, 3.0]) == 14
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("text", "shapes"),
     [
@@ -288,6 +289,7 @@ GROWTH: list[tuple[str, Callable[..., Any]]] = [
 NAMES = ("p", "q", "r", "s", "t")
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, len(GROWTH) - 1), st.sampled_from(NAMES), st.booleans()), min_size=1, max_size=6),

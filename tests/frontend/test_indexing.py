@@ -397,6 +397,7 @@ def test_take_and_put_by_themselves() -> None:
         graph.take(x, x, 1)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_kernel_is_pickled(backend: str) -> None:
     given = symbols("n")

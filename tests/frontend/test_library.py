@@ -31,6 +31,7 @@ def test_every_entry_of_the_library_is_called() -> None:
     assert not {name for name in missing if LIBRARY[name].name not in SCALAR_ENTRIES}
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("call", CALLS, ids=[f"{call.name}-{i}" for i, call in enumerate(CALLS)])
 def test_entry_means_what_numpy_means(call: Call) -> None:
     symbols = list(inputs_of(call.values).values())

@@ -19,6 +19,7 @@ def draw(*shape: int, seed: int = 1) -> Any:
     return np.random.default_rng(seed).normal(size=shape)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["numpy", "native", "interpreter"])
 def test_compositions_on_each_backend(backend: str) -> None:
     a, b = draw(4, 3), draw(4, 4, seed=2) + 3 * np.eye(4)

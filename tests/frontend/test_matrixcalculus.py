@@ -303,6 +303,7 @@ def test_what_is_nearly_a_kind_is_no_size(what: str) -> None:
         sd.parse("A*A", A=what, dialect="matrixcalculus")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("text", "advice"),
     [

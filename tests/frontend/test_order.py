@@ -214,6 +214,7 @@ def test_each_sample_has_an_order_of_its_own(backend: str) -> None:
                 np.testing.assert_allclose(slope[k], alone, rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
 @pytest.mark.parametrize("size", ["n", 400])
 def test_long_arrays_are_sorted(size: Any, backend: str) -> None:

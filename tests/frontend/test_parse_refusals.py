@@ -77,6 +77,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, s
     return {text: tuple(row) for (text, *_), row in zip(bad_inputs.ALL, found, strict=True)}
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize(
     ("text", "error", "words"), bad_inputs.ALL, ids=[f"{text[:30]!a}x{len(text)}" for text, *_ in bad_inputs.ALL]
 )

@@ -131,6 +131,7 @@ def test_faddeeva_of_complex_arrays() -> None:
     np.testing.assert_allclose(slope(at.real, at.imag), [want.real, want.imag], rtol=1e-13)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
 def test_zeta_by_both_arguments(backend: str) -> None:
     s, q = sd.scalar("s"), sd.scalar("q")

@@ -31,6 +31,7 @@ def reference(function: str, x: Any, y: Any, orders: tuple[int, int]) -> Any:
         return mp.quad(inside, [0, 1], maxdegree=4)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("each", DIFFERENCES, ids=lambda each: each.function)
 def test_differences_to_second_order(each: Any) -> None:
     x, y = sd.scalar("x"), sd.scalar("y")
@@ -82,6 +83,7 @@ def test_differences_are_shown_as_written() -> None:
     )
 
 
+@pytest.mark.exhaustive
 @given(st.sampled_from([each.function for each in DIFFERENCES]), st.floats(-12.0, 0.0), st.booleans())
 def test_gradients_are_right_at_any_distance(function: str, exponent: float, above: bool) -> None:
     each = next(each for each in DIFFERENCES if each.function == function)

@@ -30,6 +30,7 @@ def node(formula: object) -> Node:
     return sd.asarray(formula).node
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("formula", "text"),
     [

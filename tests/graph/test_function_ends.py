@@ -230,6 +230,7 @@ def test_conditions_have_no_slope(name: str) -> None:
     assert everywhere(sd.gradient(f, Array(x)), x=0.5) == {value / 0.5}
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("degree", [10**7, -1, 2.5, 201])
 def test_a_degree_out_of_range_is_told_with_the_range(degree: float) -> None:
     with pytest.raises(UnsupportedError, match=f"of a degree {re.escape(f'{degree:g}')}; .* from 0 to 200"):

@@ -283,6 +283,7 @@ def _near_one(name: str, a: Any, *rest: Any) -> Any:
     return mp.log(here) if here < 0.5 else mp.log1p(-other)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", ["log_gammainc", "log_gammaincc", "log_betainc"])
 @pytest.mark.parametrize("order", ["", "a", "aa", "b", "ab"])
 def test_small_parameters_take_no_digits(name: str, order: str) -> None:

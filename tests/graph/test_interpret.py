@@ -160,6 +160,7 @@ def applied(name: str) -> Any:
     return elementwise(name, inputs, row.gives)
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function(name: str) -> None:
     node = applied(name)

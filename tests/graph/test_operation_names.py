@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import symdiff as sd
@@ -12,25 +12,28 @@ from symdiff.graph.kinds import PREDICATES
 from symdiff.graph.primitives import PRIMITIVES
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lowering.program import SIGNATURES
+from tests.support.syntax import nodes
 
 PACKAGE = Path(sd.__file__).parent
 #: Stages that know nodes, and in how many of their files the name of one operation may be compared at the most.
-OF_NODES = ("graph", "simplify", "printing", "calculus", "sparse", "lowering", "plan", "codegen", "runtime", "tools")
+OF_NODES = ("graph", "rewrite", "calculus", "lowering", "codegen", "runtime", "printing", "tools")
 MOST_FILES = 14
 #: Where operations are those of programs, which have no predicates.
 OF_PROGRAMS = ("codegen/c/", "codegen/bytecode/", "lowering/")
 
 
-def comparisons(path: Path) -> Iterator[tuple[ast.expr, str, int]]:
-    """Give each comparison of an operation's name with text: what is compared, the text, and the line."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def comparisons(path: Path) -> list[tuple[ast.expr, str, int]]:
+    """Return each comparison of an operation's name with text: what is compared, the text, and the line."""
+    found: list[tuple[ast.expr, str, int]] = []
+    for node in nodes(path):
         if not isinstance(node, ast.Compare):
             continue
         sides = [node.left, *node.comparators]
         asked = [s for s in sides if (s.attr if isinstance(s, ast.Attribute) else getattr(s, "id", "")) == "op"]
-        for part in [part for side in sides for part in ast.walk(side)] if asked else []:
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                yield asked[0], part.value, node.lineno
+        texts = [part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)] if asked else []
+        found.extend((asked[0], text, node.lineno) for text in texts if isinstance(text, str))
+    return found
 
 
 def test_comparisons_are_found(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def wanted(each: Remainder, n: int, x: float) -> Any:
     )
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("each", REMAINDERS, ids=lambda each: each.name)
 def test_row_to_second_order(each: Remainder) -> None:
     s = sd.scalar("s")

@@ -143,6 +143,7 @@ print(json.dumps([told, most]))
 """
 
 
+@pytest.mark.exhaustive
 def test_any_text_is_refused_or_answered_in_little_time_and_memory() -> None:
     run = subprocess.run(
         [sys.executable, "-c", _PROCESS],

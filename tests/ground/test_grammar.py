@@ -117,6 +117,7 @@ FORMULAS = [text for line in SAME_AS_PYTHON.strip().splitlines() for text in lin
 FORMULAS += ["x\t+\ty", "(a\n+b)", "f(a,\n\n  b)", "[1,\r\n2]", "x + y\n", "  x\n\n"]
 
 
+@pytest.mark.rows(40)
 @pytest.mark.parametrize("text", FORMULAS)
 def test_reads_as_python(text: str) -> None:
     assert ours(text) == pythons(ast.parse(text.strip(), mode="eval"))
@@ -440,6 +441,7 @@ def test_limits(text: str) -> None:
         parse_tree(text)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     "text",
     ["(" * 1000 + "x" + ")" * 1000, "-" * 1000 + "x", "sin(" * 999 + "x" + ")" * 999, "**".join("x" * 1001), "x" * 64],
@@ -449,6 +451,7 @@ def test_up_to_the_limits(text: str) -> None:
     assert parse_tree(text).terms
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("term", ["x+", "x*f(x)-", "x&", "x<(y)+"])
 def test_long_chains_are_not_deep(term: str) -> None:
     count = 50_000 if "f" in term or "<" in term else 150_000

@@ -363,6 +363,7 @@ def test_options_of_another_kind_are_refused_by_name() -> None:
     assert sd.check(V.sum(), sd.vector("w", 0)).compared == 0
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("wrong", [3, ["n"], object(), "n"])
 def test_options_of_tools_that_are_of_another_kind_are_refused_by_name(wrong: Any) -> None:
     with pytest.raises(sd.ArgumentError, match="sizes="):

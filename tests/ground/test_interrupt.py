@@ -76,6 +76,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(("backend", "count"), [("native", 8), ("auto", 20), ("interpreter", 40), ("numpy", 40)])
 def test_interrupted_at_any_time(folder: Path, tmp_path: Path, backend: str, count: int) -> None:  # noqa: F811
     own = tmp_path / "temporary"

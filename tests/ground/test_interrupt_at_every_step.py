@@ -149,6 +149,7 @@ CALLS = """
 """
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("body", [BLOCKS, FILES, CALLS], ids=["blocks", "files", "calls"])
 def test_an_interrupt_at_every_step(folder: Path, tmp_path: Path, body: str) -> None:  # noqa: F811
     told = script(TRIED.format(source=SOURCE, body=body.strip()), TMPDIR=str(tmp_path))

@@ -207,6 +207,7 @@ def test_stages_beyond_the_most_are_left_out(place: Path, monkeypatch: pytest.Mo
     assert names(only(place)) == ["00-call.txt", *(f"0{k}-stage.txt" for k in (1, 2, 3)), "04-left-out.txt"]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("below", ["file", "file/below", "/proc/nothing/here", "x" * 300])
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
     (tmp_path / "file").write_text("here")

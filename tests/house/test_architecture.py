@@ -12,6 +12,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.ground.stages import STAGES, hook
+from tests.support.syntax import nodes, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "symdiff"
@@ -59,7 +60,7 @@ def imports(path: Path) -> Iterator[tuple[str, ...]]:
     Of a name that ``import_module`` is given in pieces, what stands before the first piece counts.
     """
     package = ["symdiff", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             several = [tuple(alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -136,6 +137,7 @@ def test_stages_import_only_earlier_ones() -> None:
     assert not wrong
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: str(folder.relative_to(PACKAGE)))
 def test_no_circle_within_a_folder(folder: Path) -> None:
     edges = {name: set().union(*(reached(folder, path) for path in files)) for name, files in units(folder).items()}
@@ -159,7 +161,7 @@ def test_later_stages_are_called_by_hooks_that_are_there() -> None:
     used = {
         first_text(node): path
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and called_name(node) == "hook"
     }
     wrapped = {library for library in sd._HOOKS if sd._HOOKS[library].startswith(".libraries.integrations.")}
@@ -188,15 +190,16 @@ def test_headers_do_not_include_each_other_in_circles() -> None:
 
 def test_every_module_says_why_it_exists() -> None:
     for path in PACKAGE.rglob("*.py"):
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+        assert ast.get_docstring(tree(path)), path
 
 
 PAGES = [folder for folder in folders() if (folder / "__init__.py").exists() and folder.name != "data"]
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("folder", PAGES, ids=lambda folder: str(folder.relative_to(PACKAGE)))
 def test_folders_open_with_a_page(folder: Path) -> None:
-    page = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    page = ast.get_docstring(tree(folder / "__init__.py")) or ""
     assert [word for word in re.findall(r"^(\w+)$", page, flags=re.MULTILINE) if word in SECTIONS] == SECTIONS
     (listed,) = re.findall(r"^Files\n((?:(?: .*)?\n)*)", page, flags=re.MULTILINE)
     names = re.findall(r"^    (\w[\w.]*)  ", listed, flags=re.MULTILINE)
@@ -208,7 +211,7 @@ def test_public_classes_have_names_of_their_own() -> None:
     names = [
         node.name
         for path in PACKAGE.rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in tree(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     shared = {name for name in names if names.count(name) > 1}
@@ -300,7 +303,7 @@ ALLOWED = {("codegen/numpy/emit.py", "exec")}
 
 
 def called(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call):
             name = called_name(node)
             if name in RUNS_TEXT:

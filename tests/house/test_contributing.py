@@ -244,6 +244,7 @@ assert found.tolist() == [True, True, True, False]
 """
 
 
+@pytest.mark.exhaustive
 def test_array_primitive_is_five_files(copy: Path) -> None:
     recipe = steps("An operation on arrays")
     assert len({step.path for step in recipe}) == len(recipe) == 5
@@ -251,6 +252,7 @@ def test_array_primitive_is_five_files(copy: Path) -> None:
     check(copy, CUMNORM)
 
 
+@pytest.mark.exhaustive
 def test_reduction_is_five_files(copy: Path) -> None:
     assert len({step.path for step in TAXICAB}) == 5
     follow(copy, TAXICAB)
@@ -307,12 +309,14 @@ for shape in ((3, 3), (20, 20), ("n", "n")):
 """
 
 
+@pytest.mark.exhaustive
 def test_function_of_matrices_is_five_files(copy: Path) -> None:
     assert len({step.path for step in SQUARE_TRACE}) == 5
     follow(copy, SQUARE_TRACE)
     check(copy, USES_OF_SQUARE_TRACE)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("left_out", "named"),
     [
@@ -355,6 +359,7 @@ assert simplify([twice]) == [{}]
 """
 
 
+@pytest.mark.exhaustive
 def test_simplification_is_one_function(copy: Path) -> None:
     check(copy, SIGN_OF_SIGN.format("twice"))
     follow(copy, steps("An equation: one line"))
@@ -378,6 +383,7 @@ def test_target_is_one_file_and_a_row(copy: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_command_is_one_function(copy: Path) -> None:
     follow(copy, steps("A command: one function"))
     done = run(copy, "-m", "symdiff", "inputs", "x * sum(A)", "--shape", "x=", "--shape", "A=n,3")

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.exhaustive
 def test_work_is_linear_where_it_is_counted() -> None:
     """Compiled passes make calls that nobody sees, so the tests that count calls run on the sources."""
     files = [file for file in sorted((ROOT / "tests").rglob("test_*.py")) if "mark.counted" in file.read_text("utf-8")]

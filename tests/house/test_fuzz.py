@@ -39,6 +39,7 @@ SHORT = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", KINDS)
 def test_a_short_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -143,6 +144,7 @@ def less(case: Case) -> Iterator[Case]:
 ACTING = Kind("acting", drawn, act, less, seconds=25.0, megabytes=1024)
 
 
+@pytest.mark.exhaustive
 def test_a_worker_outlives_what_it_runs() -> None:
     with Worker(ACTING) as worker:
         assert worker.run("fine") == ""
@@ -156,6 +158,7 @@ def test_a_worker_outlives_what_it_runs() -> None:
         assert worker.run("fine") == ""
 
 
+@pytest.mark.exhaustive
 def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(KINDS, "acting", ACTING)
     assert main(["--kind", "acting", "--seed", "3", "--count", "12"]) == 1

@@ -120,6 +120,7 @@ def build(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("environment", [{"CC": "/nowhere/cc"}, {"PATH": "/nowhere", "CC": "cc"}, {"CC": "false"}])
 def test_without_a_compiler_one_sentence_says_what_to_install(sources: Path, environment: dict[str, str]) -> None:
     run = build(sources, **environment)
@@ -129,6 +130,7 @@ def test_without_a_compiler_one_sentence_says_what_to_install(sources: Path, env
     assert "apt install gcc python3-dev" in last
 
 
+@pytest.mark.exhaustive
 def test_what_the_compiler_refuses_is_told_in_its_own_words(sources: Path) -> None:
     broken = sources / "symdiff" / "_kernels" / "system" / "loader.pyx"
     broken.write_text('cdef extern from "loader.h":\n    int what\nwhat\n')
@@ -211,6 +213,7 @@ def test_the_command_starts_where_the_package_is_whole(site: Path) -> None:
     assert run.stdout.startswith("symdiff, version")
 
 
+@pytest.mark.exhaustive
 def test_another_distribution_beside_this_one_is_told(site: Path) -> None:
     install_other(site)
     run = run_at(site, "import symdiff; print(symdiff.gradient('x**2', 'x'))")

@@ -54,6 +54,7 @@ def _words(text: str) -> list[str]:
     return "".join(text.split()).split(",")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_outputs_are_what_the_code_gives(path: Path) -> None:
     cells, compared = Cells(), 0

@@ -19,6 +19,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_EXAMPLES = [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
 def test_examples_run(page: Path) -> None:
     for library in sorted({*re.findall(r"^>>> (?:import|from) (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)}):
@@ -56,6 +57,7 @@ def test_public_names_are_few_and_are_told() -> None:
         assert {*re.findall(r"\w+", page)} >= {*names}, module
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", ["betainc_by_aab", "expm_differential2", "take_at", "bessel_far"])
 def test_operations_of_derivatives_are_no_public_names(name: str) -> None:
     with pytest.raises(symdiff.AbsentError, match=rf"write sd\.function\('{name}'\)"):
@@ -108,6 +110,7 @@ def test_the_two_commands_stand_first_and_ci_runs_the_second() -> None:
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(("script", "name"), [("generate.py", "functions.md"), ("gallery.py", "gallery.md")])
 def test_page_is_what_the_tables_make(script: str, name: str) -> None:
     page = runpy.run_path(str(DOCS / script))["make_page"]()

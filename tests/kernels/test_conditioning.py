@@ -139,6 +139,7 @@ def test_errors_are_at_most_ten_times_those_of_numpy(n: int, dtype: Any, backend
     compare(n, dtype, backend)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
 @pytest.mark.parametrize("n", [13, 20, 40])
 def test_errors_of_matrices_too_large_for_programs(n: int, dtype: Any) -> None:
@@ -163,6 +164,7 @@ def compare(n: int, dtype: Any, backend: str) -> None:
 # ---------------------------------------------------------------------------- the sweep of python -m bench.conditions
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(("n", "dtype"), [(2, "float64"), (3, "float32"), (5, "float64"), (7, "float32")])
 def test_a_short_sweep(n: int, dtype: str) -> None:
     backends = (*BACKENDS, "auto") if n < 5 else ("interpreter", "numpy")
@@ -185,6 +187,7 @@ def test_what_misses_a_bar_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 # ---------------------------------------------------------------------------- the same in numbers anybody can check
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_ones_and_a_small_diagonal(backend: str) -> None:
     """By Sherman and Morrison: inv(D + ones) = inv(D) - inv(D) ones inv(D) / (1 + tr inv(D))."""
@@ -204,6 +207,7 @@ def test_ones_and_a_small_diagonal(backend: str) -> None:
             assert log == pytest.approx(np.log(det), rel=loss)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_determinants_whose_factors_are_out_of_range(backend: str) -> None:
     g = np.random.default_rng(0)
@@ -250,6 +254,7 @@ SINGULAR = [
 ]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
 def test_singular_matrices_are_known_as_such(backend: str, dtype: Any) -> None:

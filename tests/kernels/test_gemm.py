@@ -105,6 +105,7 @@ LAYOUTS = ("C", "F", "spread", "negative")
 LENGTHS = st.one_of(st.integers(1, 40), st.sampled_from([47, 48, 49, 64, 96, 97, 191, 192, 193, 300, 400]))
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=500, deadline=None)
 @given(data=st.data())
 def test_products(products: Products, data: st.DataObject) -> None:

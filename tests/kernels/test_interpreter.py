@@ -125,6 +125,7 @@ def operations(arity: int) -> Program:
     return t.program()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
 @pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
 @pytest.mark.parametrize("arity", [1, 2, 3])
@@ -175,6 +176,7 @@ def everything(seed: int, count: int, inputs: int = 5, width: int = 11, shared: 
     return t.program()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
 @pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
 @pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
@@ -192,6 +194,7 @@ def test_random_programs(target: Target, single: bool, columns: bool, reduce: bo
             compare(program, given, n, target, **options)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(formula=formulas(), seed=st.integers(0, 100))
 def test_random_formulas(formula: Any, seed: int) -> None:
@@ -518,6 +521,7 @@ STATED: dict[str, Any] = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("op", STATED)
 def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> None:
     reference, bound, ranges = STATED[op]

@@ -290,6 +290,7 @@ def test_singular_matrices_are_told(lanes: int, dtype: Any) -> None:
             assert same(kernels.inverse(a)[0][others], np.repeat(np.eye(n, dtype=dtype)[None] / 2, len(others), axis=0))
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("lanes", LANES)
 def test_nan_and_inf_stay_in_their_sample(lanes: int) -> None:
     kernels = KERNELS[lanes]
@@ -379,6 +380,7 @@ def test_determinants_neither_overflow_nor_underflow_on_the_way() -> None:
         assert abs(float(log) / math.log1p(tiny[0, 0] - 1) - 1) < 1e-15
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
 @pytest.mark.parametrize("n", [3, 8, 13, 20])
 def test_errors_are_at_most_ten_times_those_of_numpy(n: int, dtype: Any) -> None:
@@ -425,6 +427,7 @@ def test_errors_are_at_most_ten_times_those_of_numpy(n: int, dtype: Any) -> None
             assert ours[key] <= 10 * max(theirs[key], floor) + 4 * eps, f"{key} of {name}: {ours[key]}, {theirs[key]}"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("n", [3, 13, 30])
 @pytest.mark.parametrize("digits", [2, 8, 13])
 def test_errors_of_definite_matrices(n: int, digits: int) -> None:

@@ -17,6 +17,7 @@ def has_sanitizers() -> bool:
     return Path(place.stdout.strip()).is_absolute()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not has_sanitizers(), reason="gcc has no sanitizers here; tests/support/memory.py has them")
 def test_generated_code_under_the_sanitizers(tmp_path: Path) -> None:
     status, text = memory.sanitizers(["elementwise", "solve"], str(tmp_path), compiled=False)

@@ -111,6 +111,7 @@ def run_random_product(draw: Any) -> None:
     np.testing.assert_allclose(target, expected, rtol=0, atol=scale * (2e-4 if single else 1e-12))
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("plain", [0, 64])
 def test_random_products(plain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By BLAS throughout, and with plain loops for small ones."""

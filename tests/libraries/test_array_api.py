@@ -270,6 +270,7 @@ def arguments(function: Any) -> str:
 NAMES = [*map(name_of, standard.FUNCTIONS), *standard.CONSTANTS, *standard.DTYPES, "fft", "linalg"]
 
 
+@pytest.mark.rows(40)
 @pytest.mark.parametrize("name", [*NAMES, "__array_api_version__", "__array_namespace_info__"])
 def test_every_name_of_the_standard_is_there_or_refused_by_name(name: str) -> None:
     if name in ABSENT:

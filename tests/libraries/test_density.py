@@ -246,6 +246,7 @@ def fill(v: Any, n: int, which: str) -> Any:
     return matrix
 
 
+@pytest.mark.exhaustive
 @given(st.sampled_from(sorted(KINDS)), st.integers(2, 4), st.booleans(), st.booleans())
 @settings(max_examples=40)
 def test_derivatives_by_free_entries_are_differences_in_them(kind: str, n: int, letters: bool, sparse: bool) -> None:
@@ -281,6 +282,7 @@ def test_derivatives_by_free_entries_are_differences_in_them(kind: str, n: int, 
     np.testing.assert_allclose(f.hessp(v, p, C), curvature @ p, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.exhaustive
 def test_jacobians_by_free_entries_and_stacks() -> None:
     A = sd.symbol("A", (2, 3, 3), lower=True)
     f = sd.objective(A @ np.ones(3), A, free=True)
@@ -373,6 +375,7 @@ def test_a_binomial_mixed_model_is_its_definition_in_multiprecision() -> None:
             assert abs(found[3][k] - mp.diff(lambda t, k=k: exact(beta, t, k), tau, 2)) < 1e-10
 
 
+@pytest.mark.exhaustive
 def test_check_certifies_an_approximation() -> None:
     integral, _ = _binomial()
     rng = np.random.default_rng(1)

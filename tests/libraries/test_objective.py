@@ -200,6 +200,7 @@ def test_what_cannot_be_is_refused(make: Any, error: type[Exception], message: s
         make()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("word", ["csr", "csc", "coo"])
 def test_jacobians_and_hessians_may_be_sparse(word: str) -> None:
     import scipy.sparse

@@ -317,6 +317,7 @@ def test_parameters_broadcast() -> None:
     np.testing.assert_allclose(sd.stats.norm.logpdf(at, mean, 2.0), scipy.stats.norm.logpdf(at, mean, 2.0))
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("name", sorted(named_functions()))
 def test_text_calls_each_function(name: str) -> None:
     row, function = named_functions()[name]

@@ -87,6 +87,7 @@ def test_sums_of_arrays_in_parts(whole: str, axis: int, letters: bool) -> None:
         compared(whole, "as it is", "sum", axis, n, letters, 2)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60)
 @given(
     st.sampled_from([*WHOLE]),
@@ -109,6 +110,7 @@ def _gates(z: Any, count: int, axis: int) -> list[Any]:
     return [z[part] if axis == 0 else z[:, part] for part in parts]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40)
 @given(
     st.integers(2, 5),
@@ -228,6 +230,7 @@ STENCILS: dict[str, tuple[Grid, int]] = {
 }
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(sorted(STENCILS)), st.integers(7, 40), st.booleans())
 def test_gradients_of_stencils_are_native_and_right(name: str, n: int, letters: bool) -> None:
@@ -255,6 +258,7 @@ def test_letters_have_plans_at_any_number(n: int) -> None:
     assert not kernel.stats["numpy_steps"]
 
 
+@pytest.mark.exhaustive
 def test_which_arrays_are_steps_depends_on_what_they_take() -> None:
     """Sums of neighbours are computed again for each place; hyperbolic tangents are not."""
     v = sd.vector("v", "n")

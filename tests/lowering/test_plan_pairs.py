@@ -31,6 +31,7 @@ def pairs(n: int, form: str, r: Any, i: Any, j: Any, np: Any = np) -> Any:
     return np.sum((s**3 - s) * (1 - np.eye(n))) / 2
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(("list", "all", "cut")), st.integers(2, 50), st.integers(1, 4), st.sampled_from((8, 4)))
 def test_values_and_forces_are_right_and_have_the_same_bits_everywhere(form: str, n: int, d: int, item: int) -> None:
@@ -59,6 +60,7 @@ def test_values_and_forces_are_right_and_have_the_same_bits_everywhere(form: str
     np.testing.assert_allclose(several[1], [forces, -forces, forces], **near)
 
 
+@pytest.mark.exhaustive
 def test_both_ends_of_pairs_are_one_array() -> None:
     r = sd.matrix("r", 40, 3)
     i, j = np.triu_indices(40, 1)
@@ -78,6 +80,7 @@ def triples(r: Any, i: Any, j: Any, k: Any, np: Any = np) -> Any:
     return np.sum(np.exp(-np.sum(a * b, axis=1) ** 2) + np.sum(a * a, axis=1))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("item", [8, 4])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -179,6 +182,7 @@ FORMULAS = {
 }
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(FORMULAS)), st.integers(9, 32), st.integers(9, 32), st.sampled_from((8, 4)))
 def test_one_sample_and_a_batch_agree(name: str, m: int, n: int, item: int) -> None:
@@ -201,6 +205,7 @@ def test_one_sample_and_a_batch_agree(name: str, m: int, n: int, item: int) -> N
         np.testing.assert_array_equal(native(one.tolist()).astype(dtype), alone.astype(dtype)) if item == 8 else None
 
 
+@pytest.mark.exhaustive
 def test_a_plan_for_one_sample_stands_beside_a_program() -> None:
     u = sd.matrix("u", 32, 32)
     kernel = sd.compile(FORMULAS["a total variation"](u), [u], backend="native")
@@ -228,6 +233,7 @@ def test_a_long_formula_of_short_axes_is_a_plan(backend: Any) -> None:
     assert not kernel.stats["numpy_steps"]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 20), st.integers(1, 40), st.integers(1, 40), st.integers(0, 70), st.sampled_from((8, 4)))
 def test_rows_at_positions_of_a_call(users: int, items: int, width: int, count: int, item: int) -> None:

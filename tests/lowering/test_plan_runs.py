@@ -158,6 +158,7 @@ def test_a_check_that_fails_in_a_short_row_names_the_row() -> None:
     assert caught.value.index == (611,)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["native", "interpreter"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rows_written_in_parts_have_the_bits_of_their_elements(backend: Any, dtype: Any) -> None:

@@ -127,6 +127,7 @@ def test_short_formulas_that_are_no_map_of_one_axis_are_programs() -> None:
     assert "steps" not in columns.stats
 
 
+@pytest.mark.exhaustive
 def test_many_short_loops_are_a_plan_of_as_many_steps() -> None:
     """Straight-line code of 20,000 operations takes as long, and twice as long to build."""
     x = sd.vector("x", 34)

@@ -71,6 +71,7 @@ def test_loops_are_those_in_numpy(name: str, size: int | str) -> None:
                 np.testing.assert_allclose(found, right, rtol=tolerance, atol=tolerance, err_msg=f"{n} {dtype}")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", [*SINGLE, *TOGETHER])
 def test_gradients_of_loops(name: str) -> None:
     body = {**SINGLE, **TOGETHER}[name]
@@ -160,6 +161,7 @@ def test_a_turn_of_small_matrices_is_straight_line_code() -> None:
     assert [step.loops for step in steps] == [()]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [16, 33, 40, 65, 150])
 def test_stencils_of_stencils_stay_native(n: int) -> None:
     """Four stages of a method of Runge and Kutta reach ten places on a ring, which has a piece for each at its ends."""

@@ -72,6 +72,7 @@ def test_every_turn_reads_what_the_one_before_has_made(name: str, n: int) -> Non
             np.testing.assert_array_equal(got, same)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", BODIES)
 def test_float32_is_carried_as_such(name: str) -> None:
     inputs, outputs = formula(BODIES[name], 3, "m")
@@ -159,6 +160,7 @@ def test_a_failure_is_told_in_any_turn() -> None:
             k(np.eye(2), [1.0, 2.0], scales)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("accuracy", ["default", "high"])
 def test_long_loops_have_the_interpreters_bits(accuracy: Any, dtype: Any) -> None:
@@ -292,6 +294,7 @@ def test_random_bodies_of_numbers(chosen: list[tuple[int, int, int]], functions:
         np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", BODIES)
 def test_native_code_of_a_body_has_the_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Pattern] = []

@@ -135,6 +135,7 @@ def _agrees(root: Node, values: dict[Any, Any], inputs: tuple[Node, ...]) -> Non
     np.testing.assert_allclose(read, got, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(formulas(smooth=True, steps=7), formulas(symbolic=True, smooth=True, steps=5))
 def test_what_is_shown_has_the_value_of_what_is_computed(fixed: Formula, symbolic: Formula) -> None:
@@ -166,6 +167,7 @@ def test_terms_that_cancel_within_a_sum_are_all_shown() -> None:
     assert str(gradient) == "w * y - x ** 2 - y * w + a * (x ** 2 + y * w - w * y)"
 
 
+@pytest.mark.exhaustive
 def test_roots_of_roots_are_printed_beside_their_bases() -> None:
     draw = random.Random(5)
     for _ in range(60):

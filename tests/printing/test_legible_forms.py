@@ -54,6 +54,7 @@ def derived(row: Row) -> Any:
     return found
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.text} {row.wrt} {row.order}")
 def test_what_is_shown_and_its_value(row: Row) -> None:
     row = row._replace(shapes=restricted(row.shapes, row.text))

@@ -142,6 +142,7 @@ def test_matrices_of_formulas_and_numbers_are_written_by_entries() -> None:
     assert "stack" not in pose.latex()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("joints", [1, 2, 3])
 def test_derivatives_of_chains_show_matrices_and_read_back(joints: int) -> None:
     pose, q = _chain(joints)

@@ -295,6 +295,7 @@ def test_ranges_are_cut_so_often_and_no_more() -> None:
     assert len(cut([(0, n)], [n - i for i in range(1, 300)], 5)) <= 5
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("n", [1, 40, 100])
 def test_numbers_alone_are_outputs_of_loops(n: int) -> None:
     u = sd.vector("u", "n")

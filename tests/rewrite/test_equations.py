@@ -103,6 +103,7 @@ def sides(equation: Identity, values: dict[str, Any], nodes: dict[str, Node]) ->
     return found
 
 
+@pytest.mark.rows(1000)
 @pytest.mark.parametrize("equation", IDENTITIES, ids=ids)
 def test_both_sides_are_equal_and_have_one_domain(equation: Identity) -> None:
     nodes = inputs(equation)

@@ -419,6 +419,7 @@ def chain(seed: int, count: int, starts: list[Any]) -> Any:
     return values[-1]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("seed", [1, 2, 5, 6, 9])
 def test_gradients_of_long_chains(seed: int) -> None:
     x = [sd.scalar(f"x{i}") for i in range(10)]

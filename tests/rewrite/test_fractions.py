@@ -217,6 +217,7 @@ def test_values_stay_nan(text: str) -> None:
 _BASES = ("x", "y", "gamma(x)", "(x + y)", "exp(x * y)")
 
 
+@pytest.mark.exhaustive
 @given(st.lists(st.tuples(st.sampled_from(_BASES), st.sampled_from((-2, -1, 1, 2, 0.5, "a", "a - 1", "-a"))),
                 min_size=2, max_size=6))
 def test_cancelled_powers_keep_the_derivative(factors: list[tuple[str, Any]]) -> None:

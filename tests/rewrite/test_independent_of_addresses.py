@@ -35,6 +35,7 @@ def shown(seed: int) -> tuple[str, str]:
     return str(slope), sd.compile(slope, backend="numpy").source("numpy")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(12))
 def test_sums_of_fractions_are_written_alike_wherever_their_nodes_are(seed: int) -> None:
     draw, others, seen = random.Random(seed), [], set()

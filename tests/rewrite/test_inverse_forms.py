@@ -91,6 +91,7 @@ def _tail(rng: np.random.Generator) -> tuple[str, Callable[[Any], Any], list[flo
     return text, f, [0.3, *far]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("seed", range(20))
 def test_tails_beside_their_densities(seed: int) -> None:
     text, f, points = _tail(np.random.default_rng(seed))

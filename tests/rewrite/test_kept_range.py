@@ -107,6 +107,7 @@ def raw_slopes(f: Node) -> list[Node]:
     return [constant(0.0) if slope is None else slope for slope in found]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_values_and_derivatives_have_the_range_of_what_was_written(seed: int) -> None:
     draw, compared = random.Random(seed), 0

@@ -208,6 +208,7 @@ def test_medians_of_infinite_numbers_are_numpys(values: list[float]) -> None:
 SIGNED: dict[str, Callable[[Any], Any]] = {"expm1": mp.expm1, "erf": mp.erf, "sinh": mp.sinh, "tanh": mp.tanh}
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(sorted(SIGNED)),

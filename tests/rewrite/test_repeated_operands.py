@@ -143,6 +143,7 @@ for _ in range(6):
 '''
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_that_take_turns_end(seed: int) -> None:
     """Sizes that are sums of identities stand before sums: one rule moved repetitions in, and another one out."""

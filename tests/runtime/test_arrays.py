@@ -216,6 +216,7 @@ def test_float32_matrices_are_converted_however_they_lie(backend: str, count: in
     np.testing.assert_array_equal(kernel(A.astype(float), s), kernel(A.astype(float), s.astype(float)))
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["native", "interpreter", "auto"])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
 def test_float32_matrices_have_the_rounded_numbers_of_float64(n: int, backend: str) -> None:
@@ -410,6 +411,7 @@ def test_random_views(data: st.DataObject) -> None:
         )
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_larger_than_caches_have_the_same_bits(axis: int, dtype: Any) -> None:

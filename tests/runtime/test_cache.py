@@ -317,6 +317,7 @@ FORK = """
 """
 
 
+@pytest.mark.exhaustive
 def test_eight_processes_build_the_same_kernel_at_once(folder: Path) -> None:
     body = """
     ready, go = os.pipe()
@@ -333,6 +334,7 @@ def test_eight_processes_build_the_same_kernel_at_once(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 2
 
 
+@pytest.mark.exhaustive
 def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     body = """
     def work():

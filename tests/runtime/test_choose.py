@@ -13,6 +13,7 @@ from symdiff.runtime.runners import BACKENDS
 FORMULA = "exp(x) * y"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_serves_and_tells_what_it_is(backend: str) -> None:
     kernel = sd.compile(FORMULA, x=3, y=(), backend=backend)

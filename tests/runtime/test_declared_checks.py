@@ -269,6 +269,7 @@ def test_every_factorization_refuses_an_indefinite_matrix(n: int, size: Any, tex
                 kernel(bad.astype(dtype), many)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("n", range(1, 9))
 def test_definite_matrices_are_factorized_to_the_last_digits(n: int) -> None:
     """Values by elimination without exchanges, beside NumPy's."""

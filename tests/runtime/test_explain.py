@@ -99,6 +99,7 @@ PARTS = ["log({0})", "sqrt({0})", "1 / {0}", "exp({0} * 300)", "{0} * {1}", "{0}
 PARTS += ["sin({0})", "{0} ** 2", "maximum({0}, {1})", "sum(stack([{0}, {1}]))", "abs({0})"]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_the_cause_is_not_finite_and_its_operands_are(data: st.DataObject) -> None:

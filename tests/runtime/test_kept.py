@@ -85,6 +85,7 @@ def records(place: Path) -> list[Path]:
     return sorted(place.glob(f"{keys.PREFIX}*"))
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("number", range(len(FORMULAS)))
 def test_a_kernel_from_the_cache_is_the_same(folder: Path, number: int, backend: str) -> None:  # noqa: F811
@@ -135,6 +136,7 @@ def told(kernel: sd.Kernel, language: str | None) -> str:
         return str(error)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("number", [0, 3, 5, 10, 13])
 def test_calls_that_share_inputs(folder: Path, number: int) -> None:  # noqa: F811
     formula, options = FORMULAS[number]
@@ -273,6 +275,7 @@ PROCESS = """
 """
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("formula", ["gradient(sum(tanh(X @ W + b)**2), W)", "sin(X[0, 0])*exp(W[1, :5])/b[2]"])
 def test_a_second_process_derives_and_schedules_nothing(folder: Path, formula: str) -> None:  # noqa: F811
     first = script(PROCESS.format(formula=formula, known=False))
@@ -282,6 +285,7 @@ def test_a_second_process_derives_and_schedules_nothing(folder: Path, formula: s
     assert second.split()[1:] == first.split()[1:]
 
 
+@pytest.mark.exhaustive
 def test_processes_that_meet(folder: Path) -> None:  # noqa: F811
     body = PROCESS.format(formula="gradient(sum(exp(X @ W)) + sum(b), b)", known=False)
     with ThreadPoolExecutor(4) as pool:

@@ -340,6 +340,7 @@ def test_sum_of_a_scalar() -> None:
     np.testing.assert_array_equal(row, [6, 8, 6])
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("n", [0, 1, 7, 100])
 def test_columns(n: int) -> None:
     A, x, s = data((n,), (n,), (n,))

@@ -166,6 +166,7 @@ def kinds() -> dict[str, Callable[[], sd.Kernel]]:
     return result
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("kind", kinds())
 def test_a_kernel_ends_with_its_last_reference(kind: str) -> None:
     before = now()
@@ -227,6 +228,7 @@ def test_a_call_keeps_the_code_it_runs_and_so_does_the_end_of_the_process() -> N
     assert script(body) == "1\n"
 
 
+@pytest.mark.exhaustive
 @UNLOADS
 def test_what_finalizers_and_other_languages_reach_is_there() -> None:
     body = """
@@ -271,6 +273,7 @@ def test_what_finalizers_and_other_languages_reach_is_there() -> None:
 # Nothing piles up where native code comes and goes, and room is made where there is none.
 
 
+@pytest.mark.exhaustive
 @UNLOADS
 def test_thousands_of_kernels_leave_nothing_behind() -> None:
     body = """
@@ -307,6 +310,7 @@ def test_thousands_of_kernels_leave_nothing_behind() -> None:
     assert script(body) == "True True 0 0 0 True True\n"
 
 
+@pytest.mark.exhaustive
 @UNLOADS
 def test_kernels_made_and_dropped_in_several_threads() -> None:
     body = """
@@ -391,6 +395,7 @@ def test_when_there_is_no_room_for_more_code(few: None) -> None:
     assert compiled(number=13.0).backend == "c"
 
 
+@pytest.mark.exhaustive
 @UNLOADS
 def test_room_is_made_of_what_nobody_needs(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "RECENT", 50)

@@ -78,6 +78,7 @@ def test_views_hold_it(numbers: npt.NDArray[np.float64]) -> None:
     assert not np.shares_memory(part, again)
 
 
+@pytest.mark.exhaustive
 def test_every_way_to_a_result(numbers: npt.NDArray[np.float64]) -> None:
     """Ordinary calls, calls with conversions, several results, loops and NumPy."""
     pairs = numbers.reshape(-1, 2)
@@ -172,6 +173,7 @@ def filled(structure: Any, leaf: Callable[[int], Any]) -> Any:
     return leaf(structure)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", STRUCTURES)
 @pytest.mark.parametrize("length", [4_000, 8_192, 20_000, 100_000, 600_000])
 def test_results_of_any_size_and_number_have_no_page_faults(name: str, length: int) -> None:
@@ -197,6 +199,7 @@ def test_results_of_any_size_and_number_have_no_page_faults(name: str, length: i
         del held
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_structures_come_back_and_are_taken_without_python(name: str) -> None:
     x = sd.scalar("x")
@@ -340,6 +343,7 @@ def test_after_a_fork_both_have_their_own(numbers: npt.NDArray[np.float64]) -> N
     np.testing.assert_array_equal(kernel(numbers), want)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [("0", "0"), ("7", str(7 * MEGABYTE)), ("", "None"), ("many", "SYMDIFF_RESULT_MEMORY='many' is no number")],
@@ -417,6 +421,7 @@ def test_many_columns_are_not_compared_with_each_other(monkeypatch: pytest.Monke
     np.testing.assert_array_equal(values[::-1], expected)
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("rows", [3, 100])
 @pytest.mark.parametrize("backend", ["native", "interpreter"])
 def test_hundreds_of_columns_meet_no_python(rows: int, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:

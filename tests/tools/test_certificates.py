@@ -70,6 +70,7 @@ def test_second_derivatives_that_differ_are_told(formula: str) -> None:
     assert sd.check(formula, at={"x": 0.5}).verdict == "ok"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     "formula",
     [

@@ -14,6 +14,7 @@ from symdiff.tools.checking.differences import Tally, extrapolate
 from tests.support.custom_functions import Rule, a, scaled, x, y
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("formula", "shapes"),
     [
@@ -274,6 +275,7 @@ def test_second_derivatives_are_held_against_differences(monkeypatch: pytest.Mon
     assert sd.check("sum(maximum(x, x[::-1])[1:]**2) + x[0]*abs(x[1])", x=3).ok
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     "text", ["sum(solve(A.T @ A, A.T @ y))", "log(det(A.T @ A)) * sum(y)", "y @ A @ inv(A.T @ A) @ A.T @ y"]
 )

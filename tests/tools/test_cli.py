@@ -442,6 +442,7 @@ def test_doctor(run: Run) -> None:
     assert re.search(r"^backend +auto takes ", output, re.MULTILINE)
 
 
+@pytest.mark.exhaustive
 def test_doctor_tells_what_is_wrong_with_the_cache(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -503,6 +504,7 @@ def test_a_warning_is_one_line(tmp_path: Path) -> None:
     assert "8" in done.stdout
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("columns", ["1", "20", "200"])
 def test_no_width_breaks_a_formula(tmp_path: Path, columns: str) -> None:
     formula = " + ".join(f"sin({k} * x)" for k in range(2, 12))

@@ -71,6 +71,7 @@ def test_kernel_is_the_closed_form(data: tuple[Any, Any], kernel: Any) -> None:
         np.testing.assert_allclose(found[part], value, rtol=1e-10, atol=1e-10, err_msg=part)
 
 
+@pytest.mark.exhaustive
 def test_newton_finds_the_optimum(data: tuple[Any, Any], kernel: Any) -> None:
     path = list(demo.newton(kernel, *data, RIDGE, 50))
     losses = [step.loss for step in path]

@@ -346,6 +346,7 @@ def collect(symbolic: bool, long: bool, count: int) -> list[Formula]:
     return drawn
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(("symbolic", "long", "sizes"), [
     (False, False, {"n": 3, "m": 2}), (False, True, {"n": 40, "m": 35}), (True, False, {"n": 20, "m": 17}),
 ])
@@ -541,6 +542,7 @@ def test_the_way_out_of_what_numpy_lacks_works(form: str, shape: Any, tmp_path: 
     assert {path.suffix for path in sd.export(kernel, tmp_path, "slope", target="c")} == {".c", ".h"}
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("text", "shapes", "targets"),
     [

@@ -189,6 +189,7 @@ def test_long_expressions_name_their_parts() -> None:
         assert number is None or told == texts[int(number[1])]
 
 
+@pytest.mark.exhaustive
 def test_times_of_letters_say_what_the_letters_were() -> None:
     kernel = sd.compile("gradient(sum((X @ w - y)**2), w)", X=("n", "p"), w="p", y="n")
     found = kernel.benchmark([1], sizes={"p": 3})

@@ -278,6 +278,7 @@ def chain(rule: str, lines: int) -> str:
     return "h0 = x\nh1 = sin(x)\n" + "".join(body) + f"h{lines - 1}"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("rule", RULES)
 def test_what_strict_accepts_is_printed_in_work_linear_in_its_lines(rule: str) -> None:
     """Text grows as the number of lines; the work behind it is counted by the steps that printing charges."""

@@ -127,6 +127,7 @@ def test_an_answer_that_nobody_waits_for_is_not_given_to_the_next() -> None:
 # ---------------------------------------------------------------------------- the page in a browser
 
 
+@pytest.mark.exhaustive
 def test_the_page_serves_people_on_screens_and_phones(tmp_path: Path) -> None:
     pytest.importorskip("uvicorn")
     pytest.importorskip("starlette")
@@ -299,6 +300,7 @@ def test_hostile_requests_are_all_answered() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.exhaustive
 def test_many_at_once_are_answered_or_told_to_wait() -> None:
     async def run() -> None:
         workers = Workers(count=2)
