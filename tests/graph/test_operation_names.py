@@ -31,8 +31,8 @@ def comparisons(path: Path) -> list[tuple[ast.expr, str, int]]:
             continue
         sides = [node.left, *node.comparators]
         asked = [s for s in sides if (s.attr if isinstance(s, ast.Attribute) else getattr(s, "id", "")) == "op"]
-        texts = [part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)] if asked else []
-        found.extend((asked[0], text, node.lineno) for text in texts if isinstance(text, str))
+        parts = [part for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)] if asked else []
+        found.extend((asked[0], part.value, node.lineno) for part in parts if isinstance(part.value, str))
     return found
 
 
