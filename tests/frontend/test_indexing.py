@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -540,3 +541,123 @@ def test_the_advice_of_text_works() -> None:
     with pytest.raises(sd.ParseError, match=r"as in \[x\[0\], x\[i\]\]"):
         sd.compile("x[[0, i]]", x=3, i=int)
     assert sd.compile("[x[0], x[i]]", x=3, i=int)([1, 2, 4], 2).tolist() == [1, 4]
+
+
+# ---------------------------------------------------------------------------- gathers
+# Positions listed by a formula (``x[i]``), read by loops and added to by their gradients, against NumPy.
+
+
+FIRST, SECOND = np.triu_indices(70, 1)
+rng = np.random.default_rng(7)
+SHUFFLED = rng.permutation(len(FIRST))
+RANDOM = rng.integers(0, 5000, 9000)
+GATHERED, COLUMNS = rng.integers(0, 90, 300), rng.integers(0, 80, 300)
+
+GATHERS: dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]] = {
+    "pairs": ((70, 3), lambda x: 1 / (1 + ((x[FIRST] - x[SECOND]) ** 2).sum(axis=1))),
+    "shuffled pairs": ((70, 3), lambda x: x[FIRST[SHUFFLED]] * x[SECOND[SHUFFLED]]),
+    "elements": ((5000,), lambda x: np.exp(x[RANDOM]) * x[RANDOM[::-1]]),
+    "a part of a list": ((5000,), lambda x: x[RANDOM][10:8000:3] * 2),
+    "a list in pieces": ((5000,), lambda x: np.concatenate([x[:50] * x[RANDOM][1:51], x[50:] + x[RANDOM][50:5000]])),
+    "a list of what is computed": ((5000,), lambda x: np.exp(x)[RANDOM] + 1),
+    "columns": ((90, 80), lambda x: np.sin(x[:, COLUMNS]) * 3),
+    "rows and columns": ((90, 80), lambda x: x[GATHERED][:, COLUMNS] + 1),
+    "a product": ((90, 80), lambda x: x[GATHERED] @ x[GATHERED[:40]].T),
+}
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("batch", [(), (1,), (5,)])
+@pytest.mark.parametrize("case", GATHERS)
+def test_lists(case: str, batch: tuple[int, ...], backend: str) -> None:
+    shape, f = GATHERS[case]
+    x = (sd.matrix if len(shape) == 2 else sd.vector)("x", *shape)
+    kernel = sd.compile(f(x), backend=backend)
+    assert not kernel.stats.get("numpy_steps")
+    for order in "CF":
+        data = np.array(rng.normal(size=(*batch, *shape)), order=order)
+        wanted = np.stack([f(one) for one in data]) if batch else f(data)
+        np.testing.assert_allclose(kernel(data), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", GATHERS)
+def test_gradients_add_up_what_is_listed_more_than_once(case: str) -> None:
+    shape, f = GATHERS[case]
+    x = (sd.matrix if len(shape) == 2 else sd.vector)("x", *shape)
+    gradient = sd.gradient(np.sin(f(x)).sum(), x)
+    data = rng.normal(size=shape)
+    wanted = sd.compile(gradient, backend="numpy")(data)
+    np.testing.assert_allclose(sd.compile(gradient, backend="native")(data), wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_short_axes_of_positions_along_a_long_one_are_in_a_plan() -> None:
+    rng = np.random.default_rng(8)
+    order = rng.integers(0, 30, 64)
+    low, x = sd.matrix("low", 40, 30), sd.matrix("x", 50, 8)
+    parts = np.take(low, order, axis=1).reshape(40, 8, 8)
+    kernel = sd.compile(sd.gradient((np.einsum("kij,nj->nki", parts, x) ** 2).sum(), low), [low, x], batch=[])
+    assert kernel.stats["numpy_steps"] == []
+    a, b = rng.normal(size=(40, 30)), rng.normal(size=(50, 8))
+    slope = 2 * np.einsum("kij,nj,nl->kil", a[:, order].reshape(40, 8, 8), b, b).reshape(40, 64)
+    wanted = np.zeros((40, 30))
+    np.add.at(wanted, (slice(None), order), slope)
+    np.testing.assert_allclose(kernel(a, b), wanted, rtol=1e-11)
+
+
+# ---------------------------------------------------------------------------- long lists
+# Long lists of positions: compiling looks at them as a whole, and not number by number in Python.
+
+
+LISTS: dict[str, Callable[..., Any]] = {
+    "springs": lambda x, a, b, c: sd.gradient(np.sum((x[a] - x[b]) ** 4), x),
+    "positions of positions": lambda x, a, b, c: sd.gradient(np.sum(np.sin(x[a])[c] * x[b]), x),
+    "hvp": lambda x, a, b, c: sd.hvp(np.sum(np.cos(x[a] - x[b])), x, sd.vector("v", x.shape[0])),
+    "joined": lambda x, a, b, c: np.concatenate([x[a] - x[b], x[b] ** 2]),
+}
+SPARSE: dict[str, Callable[..., Any]] = {
+    "jacobian": lambda x, a, b, c: sd.jacobian(np.sin(x[a])[c] - x[b], x),
+    "hessian": lambda x, a, b, c: sd.hessian(np.sum((x[a] - x[b]) ** 4), x),
+}
+
+
+def calls_to_compile(make: Callable[..., Any], length: int, sparse: str | None) -> int:
+    """Return how many calls of functions it takes to build and compile a formula."""
+    rng = np.random.default_rng(length)
+    nodes = length // 4
+    a, b = rng.integers(0, nodes, length), rng.integers(-nodes, nodes, length)
+    c = rng.integers(0, length, length)
+    count = 0
+
+    def seen(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        kernel = sd.compile(make(sd.vector("x", nodes), a, b, c), sparse=sparse, backend="interpreter")
+    finally:
+        sys.setprofile(before)
+    values = [rng.normal(size=p.shape) for p in kernel.inputs]
+    result = kernel(*values)
+    assert np.isfinite(result.data if sparse else result).all()
+    return count
+
+
+@pytest.mark.parametrize(("name", "sparse"), [*((n, None) for n in LISTS), *((n, "csr") for n in SPARSE)])
+def test_the_work_does_not_grow_with_the_list(name: str, sparse: str | None) -> None:
+    make = (SPARSE if sparse else LISTS)[name]
+    calls_to_compile(make, 4_000, sparse)  # what is imported and cached the first time
+    short, long = calls_to_compile(make, 8_000, sparse), calls_to_compile(make, 24_000, sparse)
+    assert long < short * 1.2 + 2_000
+
+
+def test_lists_mean_what_they_mean_to_numpy() -> None:
+    rng = np.random.default_rng(3)
+    a, c = rng.integers(-50, 50, (70, 3)), rng.integers(0, 210, 999)
+    x = rng.normal(size=50)
+    f = np.sin(sd.vector("x", 50)[a]).reshape(210)[c][::-3]
+    np.testing.assert_allclose(sd.compile(f)(x), np.sin(x[a]).reshape(210)[c][::-3], rtol=1e-14)
+    for bad in (50, -51):
+        with pytest.raises(sd.ShapeError, match=f"index {bad} is out of range"):
+            sd.vector("x", 50)[np.array([0, bad])]
