@@ -492,6 +492,7 @@ def by_differences(f: Callable[..., Any], at: list[float], place: int) -> float:
     return (a - 8 * b + 8 * c - d) / (12 * h)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(st.tuples(names, names, names), st.sampled_from([3, "n"]), st.sampled_from(["interpreter", "numpy"]))
 def test_slopes_by_what_a_loop_begins_with(step: tuple[str, str, str], size: Any, backend: str) -> None:

@@ -254,6 +254,7 @@ def numbers(shape: Sequence[Any], rng: np.random.Generator) -> Any:
     return rng.uniform(0.2, 0.9, [int(n) for n in shape])
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("backend", ["interpreter", "numpy"])
 def test_rows_left_out_are_not_looked_at_through_chains(backend: str) -> None:
     rng = np.random.default_rng(20 if backend == "numpy" else 19)
@@ -422,6 +423,7 @@ def test_what_an_order_does_not_choose(steep: str, size: Any, backend: Any) -> N
         check(lambda x, choice=choice: choice(STEEP[steep](x)), size, backend, at)  # type: ignore[misc]
 
 
+@pytest.mark.exhaustive
 def test_rows_of_data_that_are_left_out_may_be_nan() -> None:
     A, x = sd.matrix("A", 4, 3), sd.vector("x", 3)
     kernel = sd.compile(sd.gradient(((A @ x)[1:] ** 2).sum(), x), [A, x], backend="numpy")

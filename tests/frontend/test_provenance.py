@@ -211,6 +211,7 @@ def test_a_record_of_a_long_calculation_is_let_go_and_pickled() -> None:
     gc.collect()
 
 
+@pytest.mark.exhaustive
 def test_names_of_inputs_that_vanished_may_be_taken() -> None:
     a, x = sd.vector("a", 3), sd.vector("x", 3)
     slope = sd.gradient(a @ x, x)  # a: of x nothing is left

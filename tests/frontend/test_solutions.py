@@ -163,6 +163,7 @@ def test_parameters_of_which_some_leave_the_solution_out_of_their_slope() -> Non
     assert np.isnan(kernel(0.0, 0.0)).all()
 
 
+@pytest.mark.exhaustive
 def test_what_has_no_root_is_nan_and_told() -> None:
     kernel = sd.compile(sd.root(x**2 + a, x, 1.0), full_output=True)
     value, told = kernel(np.array([-4.0, 1.0]))
@@ -178,6 +179,7 @@ def test_what_has_no_root_is_nan_and_told() -> None:
         strict(np.array([-4.0, 1.0]))
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("kind", ["damped", "bracketed", "system", "minimizer"])
 def test_samples_have_the_bits_that_they_have_alone_in_both_backends(kind: str) -> None:
     v, w = sd.vector("v", 3), sd.vector("w", 3)
@@ -254,6 +256,7 @@ SQUARES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("written", SQUARES)
 def test_sums_of_squares_have_the_minimum_that_scipy_finds(written: str) -> None:
     least = SQUARES[written](_curve(_V, _Z) - _W) + 0.1 * np.sum((_V - 1) ** 2)

@@ -125,6 +125,7 @@ def test_the_design_has_a_row_for_every_stage() -> None:
     assert rows == [name for name, _ in STAGES]
 
 
+# over five seconds where it is the first to read all modules of the package
 def test_stages_import_only_earlier_ones() -> None:
     order = [name for name, _ in STAGES]
     wrong = [
