@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import FROM_SOURCES, stale
 from hypothesis import HealthCheck, settings
+
+from tests.support.effort import FROM_SOURCES, stale
 
 # Whoever reads what failed is a developer.
 os.environ.setdefault("SYMDIFF_TRACEBACK", "full")
@@ -70,9 +72,9 @@ _generators: list[tuple[np.random.Generator, Any]] = []
 
 
 def pytest_collection_finish() -> None:
-    """Note the generators of the modules beside this one."""
+    """Note the generators of the modules of tests."""
     for module in list(sys.modules.values()):
-        if Path(getattr(module, "__file__", None) or "").parent == Path(__file__).parent:
+        if Path(__file__).parent in Path(getattr(module, "__file__", None) or "").parents:
             own = [each for each in vars(module).values() if isinstance(each, np.random.Generator)]
             _generators.extend((each, each.bit_generator.state) for each in own)
 
@@ -84,17 +86,36 @@ def _numbers_of_its_own() -> None:
         generator.bit_generator.state = state
 
 
-def pytest_configure() -> None:
-    """Refuse stale compiled passes before other processes start, whose errors are long."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Run all of a test that is named; refuse stale passes before other processes start, whose errors are long."""
+    if any("::" in argument for argument in config.args) and config.option.markexpr == "not exhaustive":
+        config.option.markexpr = ""
     if old := stale():
         raise pytest.UsageError(
             f"compiled before the last change: {', '.join(old)}; run: {sys.executable} setup.py build_ext --inplace"
         )
 
 
+#: Rows of a parametrized test that run by default, unless it says another number by ``@pytest.mark.rows``.
+ROWS = 4
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave what counts calls to ``test_effort.py``."""
+    """Mark rows beyond a fixed sample as exhaustive, and leave what counts calls to ``test_effort.py``."""
     if not FROM_SOURCES:
         counted = [item for item in items if item.get_closest_marker("counted")]
         config.hook.pytest_deselected(items=counted)
         items[:] = [item for item in items if item not in counted]
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, rows in tests.items():
+        asked = rows[0].get_closest_marker("rows")
+        count = ROWS if asked is None else asked.args[0]
+        if len(rows) > count:
+            # drawn, since rows of each backend or size may come at equal distances
+            kept = set(random.Random(name).sample(range(len(rows)), count))
+            for place, item in enumerate(rows):
+                if place not in kept:
+                    item.add_marker("exhaustive")

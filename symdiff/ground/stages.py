@@ -1,6 +1,6 @@
 """The stages of the compiler, in the order in which they may import each other.
 
-An entry imports those above it only, and ``tests/test_architecture.py`` holds the package to that.
+An entry imports those above it only, and ``tests/house/test_architecture.py`` holds the package to that.
 ``__init__`` and ``__main__`` stand outside: they give users what the stages offer.
 
 Where an earlier stage calls a later one (a formula that becomes complex, a kernel that is asked for its report), it

@@ -2,7 +2,7 @@
 
 It stands between the graph of arrays and the targets (C, Cython, bytecode), so that an emitter only
 prints and every backend is compared with the same reference implementation, which is slow and obvious
-(``tests/program_reference.py``). A program is data; :meth:`Program.validate` states its rules.
+(``tests/support/program_reference.py``). A program is data; :meth:`Program.validate` states its rules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What type checkers know of `compile`: a kernel of one array gives an array, one of a structure the structure.
 
-There is no such module at run time. `tests/test_typing.py` holds the options to those of `symdiff.compiler.compile`.
+There is no such module at run time. `tests/house/test_typing.py` holds the options to those of `compile`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -19,5 +19,5 @@ Files
     elliptic      complete elliptic integrals
     integrals     exponential, sine, cosine, Fresnel's and Dawson's integrals, and Lambert's W
 Add
-    a function: two defs, of a number and of arrays; ``tests/test_standins.py`` compares it with many digits
+    a function: two defs, of a number and of arrays; ``tests/codegen/test_standins.py`` compares it with many digits
 """

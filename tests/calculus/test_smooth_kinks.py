@@ -1,0 +1,442 @@
+"""Second and third derivatives of formulas that are smooth although their parts have kinks, at zeros and ties."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symdiff as sd
+
+#: Kinks of one formula u and smooth forms of even functions of them.
+SIZES = ["abs({u})", "sqrt(({u})**2)", "maximum({u}, -({u}))", "max(stack([{u}, -({u})]))", "relu({u}) + relu(-({u}))"]
+EVEN = ["({a})**2", "cos({a})", "({a})**4", "cosh({a}) - 1", "exp(-({a})**2)", "({a}) * tanh({a})", "1 - cos({a})"]
+INNER = ["x[0]", "x[0] - x[1]", "sin(x[0])", "x[0]*x[1] - 1", "exp(x[1]) - exp(x[0])", "x[0]**2 - x[1]"]
+#: What is never negative, and 0 at the points.
+NEVER_BELOW = ["({u})**2", "1 - cos({u})", "exp({u}) - 1 - ({u})", "({u}) - log1p({u})", "({u})**4 + ({u})**2",
+               "cosh({u}) - 1", "({u})*tanh({u})", "log(cosh({u}))", "v @ v"]  # fmt: skip
+CHOSEN = ["abs({p})", "sqrt(({p})**2)", "maximum({p}, 0)", "maximum({p}, -({p}))", "max(stack([{p}, 0.]))", "relu({p})",
+          "clip({p}, 0, 10)", "norm(stack([{p}]))"]  # fmt: skip
+#: Symmetric functions of an array by its order, and the same without it.
+SYMMETRIC = [
+    ("sum(sort({v})**2)", "sum(({v})**2)"),
+    ("prod(sort({v}))", "prod({v})"),
+    ("var(sort({v}))", "var({v})"),
+    ("sum(exp(sort({v})) * sort({v}))", "sum(exp({v}) * ({v}))"),
+    ("sum(sort({v}))*sum(sin(sort({v})))", "sum({v})*sum(sin({v}))"),
+    ("log(sum(exp(sort({v}))))", "log(sum(exp({v})))"),
+    ("norm(sort({v}))**2 * sum({v})", "sum(({v})**2) * sum({v})"),
+]
+#: Those of two numbers.
+OF_TWO = [
+    ("max({v}) * min({v})", "prod({v})"),
+    ("ptp({v})**2", "(({v})[0] - ({v})[1])**2"),
+    ("max({v})**3 + min({v})**3", "sum(({v})**3)"),
+    ("median({v})**2", "mean({v})**2"),
+    ("cummax({v})[1] * cummin({v})[1]", "prod({v})"),
+    ("exp(quantile({v}, 0.25) + quantile({v}, 0.75))", "exp(sum({v}))"),
+    ("maximum(({v})[0], ({v})[1]) * min({v})", "prod({v})"),
+    ("abs(({v})[0] - ({v})[1]) * ptp({v})", "(({v})[0] - ({v})[1])**2"),
+]
+ARRAYS = ["x", "2*x", "-x", "x**2", "sin(x)", "exp(x) - 1", "abs(x) + 3"]
+#: Products of kinks of formulas that vanish together.
+PAIRS = [
+    ("abs(x[0]) * abs(sin(x[0]))", "x[0]*sin(x[0])"),
+    ("abs(x[0] * abs(x[0]))", "x[0]**2"),
+    ("abs(x[0]) * max(stack([abs(x[0]), 0.]))", "x[0]**2"),
+    ("abs(x[0] * sin(x[0])) * cos(x[1])", "x[0]*sin(x[0])*cos(x[1])"),
+    ("abs(x[0] - x[1]) * abs(exp(x[0]) - exp(x[1]))", "(x[0] - x[1]) * (exp(x[0]) - exp(x[1]))"),
+    ("norm(abs(x))**2", "x @ x"),
+    ("norm(x) * norm(-2*x)", "2*(x @ x)"),
+    ("hypot(x[0], 0)**2 + hypot(0, x @ x)", "x[0]**2 + x @ x"),
+    ("hypot(x[0]**2, x[0]**2)", "sqrt(2)*x[0]**2"),
+    ("max(abs(x))**2 * min(abs(x))**2", "x[0]**2 * x[1]**2"),
+    ("sum(sort(abs(x))**2)", "x @ x"),
+    ("maximum(x[0], sin(x[0])) * minimum(x[0], sin(x[0]))", "x[0]*sin(x[0])"),
+]
+#: Roots and powers of what is a square or a length, and the same without roots.
+ROOTS = [
+    ("hypot({a}, {b})**2", "({a})**2 + ({b})**2"),
+    ("sqrt(({a})**2 + ({b})**2)**2 * cos({a})", "(({a})**2 + ({b})**2) * cos({a})"),
+    ("hypot(hypot({a}, {b}), 1)", "sqrt(({a})**2 + ({b})**2 + 1)"),
+    ("hypot(hypot({a}, {b}), 2)**3", "(({a})**2 + ({b})**2 + 4)**1.5"),
+    ("hypot({a}, {b})**4", "(({a})**2 + ({b})**2)**2"),
+    ("hypot({a}, -({a}))**2", "2*({a})**2"),
+    ("norm(outer({v}, {v}))", "({v}) @ ({v})"),
+    ("sqrt(sum(outer({v}, {v})**2))", "({v}) @ ({v})"),
+    ("norm(({v})*norm({v}))", "({v}) @ ({v})"),
+    ("norm((({v}) @ ({v}))*ones(4))", "2*(({v}) @ ({v}))"),
+    ("norm(({a})**2*ones(3))", "sqrt(3)*({a})**2"),
+    ("sqrt(x[0]**2 + x[1]**2) * norm(x)", "x @ x"),
+    ("norm({v} - mean({v})) * std({v})", "sqrt(2)*var({v})"),
+    ("(({v}) @ ({v}))**1.5 * norm({v})", "(({v}) @ ({v}))**2"),
+    ("cbrt(({a})**3) + cbrt({b})**3", "({a}) + ({b})"),
+    ("cbrt(({a})**6) * cos({b})", "({a})**2 * cos({b})"),
+    ("cbrt({a})**6", "({a})**2"),
+    ("(({a})**6)**(1/3)", "({a})**2"),
+    ("(({a})**4)**1.5", "({a})**6"),
+    ("cbrt(({v}) @ ({v}))**6", "(({v}) @ ({v}))**2"),
+    ("(abs({a})**3)**(4/3)", "({a})**4"),
+    ("abs({a})**1.5 * abs({a})**0.5 * sin({b})", "({a})**2 * sin({b})"),
+    ("({a}) * cbrt({a})**3", "({a})**2"),
+    ("abs({a})**0.5 * abs({a})**3.5 * cos({b})", "({a})**4 * cos({b})"),
+]
+#: Powers of what is 0 at 0, whose second derivatives are 0 there.
+FLAT = ["(({v}) @ ({v}))**({p}/2)", "abs({a})**{p}", "(({a})**2)**({p}/2)", "hypot({a}, {b})**{p}", "norm({v})**{p}",
+        "(({a})**4)**({p}/4)", "cbrt(({v}) @ ({v}))**(3*{p}/2)", "cbrt(({a})**2)**(3*{p}/2)", "(abs({a})**3)**({p}/3)",
+        "abs({a})**({p} - 0.5)*sqrt(abs({a}))"]  # fmt: skip
+#: What is never negative and 0 at the points, and what it is without roots and determinants.
+NOT_NEGATIVE = [
+    ("({a})**2 - 2*({a})*({b}) + ({b})**2", "(({a}) - ({b}))**2"),
+    ("2*({a})**2 + 2*({a})*({b}) + 3*({b})**2", "2*({a})**2 + 2*({a})*({b}) + 3*({b})**2"),
+    ("1 - 2*cos({a}) + cos({a})**2", "(1 - cos({a}))**2"),
+    ("trace(outer({v}, {v}))", "({v}) @ ({v})"),
+    ("({v}) @ (eye(2) + ones((2, 2))) @ ({v})", "({v}) @ ({v}) + sum({v})**2"),
+    ("2*(({v}) @ (3*eye(2) + ones((2, 2))/2)) @ ({v})", "6*(({v}) @ ({v})) + sum({v})**2"),
+    ("det(outer({v}, {v}) + eye(2)) - 1", "({v}) @ ({v})"),
+    ("hypot({a}, 1) - 1", "sqrt(1 + ({a})**2) - 1"),
+    ("pseudo_huber(1, {a})", "sqrt(1 + ({a})**2) - 1"),
+    ("det(({a})*eye(2))", "({a})**2"),
+    ("det(({a})*(eye(2) + ones((2, 2))))", "3*({a})**2"),
+    ("sin({a})*tan({a})", "sin({a})*tan({a})"),
+]
+#: Kinks of elements that vanish together, and of arrays whose elements are moved; the two numbers tie or vanish.
+TOGETHER = [
+    ("sum(abs({v} - mean({v})))**2", "(({v})[0] - ({v})[1])**2"),
+    ("sum(abs(diff({v})))**2", "(({v})[0] - ({v})[1])**2"),
+    ("std({v}) * ptp({v})", "(({v})[0] - ({v})[1])**2 / 2"),
+    ("ptp({v}) * ptp(({v})[::-1])", "(({v})[0] - ({v})[1])**2"),
+    ("sort({v}) @ sort(({v})[::-1])", "({v}) @ ({v})"),
+    ("sum(abs(stack([{a}, -({a})])))**2", "4*({a})**2"),
+    ("prod(abs(stack([{a}, -({a})])))", "({a})**2"),
+    ("maximum({a}, 0) * minimum({a}, 0)", "0*({a})"),
+    ("sin(maximum({a}, 0)) * maximum({a}, 0) * minimum({a}, 0)**2", "0*({a})"),
+    ("maximum({a}, {b}) * minimum({a}, {b}) * cos({a})", "({a}) * ({b}) * cos({a})"),
+    ("sum(abs(({v})[:, None] - ({v})[None, :]))**2", "4*(({v})[0] - ({v})[1])**2"),
+    ("mean(abs({v} - ({v})[::-1]))**2", "(({v})[0] - ({v})[1])**2"),
+    ("norm({v} - ({v})[::-1], 1)**2", "4*(({v})[0] - ({v})[1])**2"),
+    ("norm(stack([{a}, -({a})]), 1)**2", "4*({a})**2"),
+    ("sum(relu(stack([{a}, -({a})])))**2", "({a})**2"),
+    ("sum(maximum(stack([{a}, -({a})]), 0))**2", "({a})**2"),
+    ("max(stack([{a}, 0.])) * min(stack([{a}, 0.]))", "0*({a})"),
+    ("relu({a}) * minimum({a}, 0)", "0*({a})"),
+    ("sum((sort({v}) - sort(({v})[::-1]))**2)", "0*sum({v})"),
+    ("max({v}) * max(({v})[::-1]) + min({v}) * min(({v})[::-1])", "({v}) @ ({v})"),
+    ("sum(sqrt(stack([({a})**2, 4*({a})**2])))**2", "9*({a})**2"),
+]
+ZEROS = [("x[0]", "x[1]", "x"), ("x[0] - x[1]", "x[0]*x[1]*(x[0] - x[1])", "x - x[::-1]"), ("sin(x[1])", "x[0]", "3*x"),
+         ("x[0]", "2*x[1]", "x*cos(x)")]  # fmt: skip
+POINTS = [(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (-0.5, -0.5), (2.0, 0.5), (0.3, -0.4)]
+
+
+def derivatives(text: str, point: tuple[float, ...], gradient: Any = None) -> list[np.ndarray[Any, Any]]:
+    """Return the value and derivatives to third order; third ones by both ways."""
+    n = len(point)
+    slope = sd.gradient(text, "x", x=n)
+    second = sd.hessian(text, "x", x=n)
+    again = sd.jacobian(slope, "x", disconnected="zero")
+    read = sd.jacobian(str(slope), "x", x=n, disconnected="zero") if "x" in str(slope) else again
+    third = sd.jacobian(second, "x", disconnected="zero")
+    formulas = [slope, second, again, read, third]
+    return [np.asarray(sd.compile(one, ["x"], backend="interpreter")(np.array(point))) for one in formulas]
+
+
+def check(text: str, smooth: str, point: tuple[float, ...]) -> None:
+    slope, second, again, read, third = derivatives(text, point)
+    wanted = derivatives(smooth, point)
+    np.testing.assert_allclose(slope, wanted[0], rtol=1e-9, atol=1e-9, err_msg=f"gradient of {text} at {point}")
+    for got in (second, again, read):
+        np.testing.assert_allclose(got, wanted[1], rtol=1e-9, atol=1e-9, err_msg=f"Hessian of {text} at {point}")
+    np.testing.assert_allclose(third, wanted[4], rtol=1e-9, atol=1e-9, err_msg=f"third of {text} at {point}")
+    for order in itertools.permutations(range(3)):
+        np.testing.assert_allclose(third, third.transpose(order), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_even_functions_of_sizes(seed: int) -> None:
+    rng = random.Random(seed)
+    u, size, even = rng.choice(INNER), rng.choice(SIZES), rng.choice(EVEN)
+    for point in rng.sample(POINTS, 3):
+        check(even.format(a=size.format(u=u)), even.format(a=u), point)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_never_negative(seed: int) -> None:
+    rng = random.Random(seed)
+    p = rng.choice(NEVER_BELOW).format(u=rng.choice(["x[0]", "x[0] - x[1]", "sin(x[0])"])).replace("v @ v", "x @ x")
+    text = rng.choice(CHOSEN).format(p=p)
+    for point in rng.sample([(0.0, 0.0), (0.0, 0.7), (1.0, 1.0), (0.3, -0.4)], 2):
+        check(text, p, point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), ROOTS)
+def test_roots_of_squares(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS)]:
+        for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
+            check(text.format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("text", FLAT)
+def test_powers_above_two_are_flat_at_zero(text: str) -> None:
+    rng = random.Random(text)
+    for p in (2.5, rng.choice([10 / 3, 3.5, 2.6, 8 / 3]), round(rng.uniform(2.1, 4.0), 3)):
+        slope, *seconds, _ = derivatives(text.format(a="x[0]", b="x[1]", v="x", p=repr(p)), (0.0, 0.0))
+        for got in (slope, *seconds):
+            np.testing.assert_array_equal(got, np.zeros(got.shape), err_msg=f"{text} for {p}")
+
+
+def test_norms_of_products_at_sizes_that_are_letters() -> None:
+    for text in ("norm(x*norm(x))", "norm(outer(x, x))", "norm(x)*sqrt(sum(x**2))"):
+        np.testing.assert_array_equal(sd.compile(sd.hessian(text, "x", x="n"), ["x"])(np.zeros(3)), 2.0 * np.eye(3))
+
+
+def test_a_square_to_a_power_that_is_an_input() -> None:
+    k = sd.compile(sd.hessian("(x**2)**a", "x", x=(), a=()), ["x", "a"], backend="interpreter")
+    assert [k(0.0, 1.3), k(0.0, 2.0), k(0.0, 1.0)] == [0.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(("text", "smooth"), NOT_NEGATIVE)
+def test_sizes_of_what_is_never_negative(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS[1:])]:
+        size = rng.choice(["abs({p})", "sqrt(({p})**2)", "relu({p})"] if "tan" not in text else ["abs({p})"])
+        for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
+            check(size.format(p=text).format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), TOGETHER)
+def test_elements_that_vanish_together(text: str, smooth: str) -> None:
+    rng = random.Random(text)
+    for a, b, v in [("x[0]", "x[1]", "x"), rng.choice(ZEROS[:1] + ZEROS[2:])]:
+        for point in [(0.0, 0.0), (1.0, 1.0), rng.choice([(0.0, 0.7), (0.3, -0.4)])]:
+            check(text.format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_multiples_of_one_number(seed: int) -> None:
+    rng = random.Random(seed)
+    numbers = [rng.choice([-2.0, -1.0, 0.5, 1.0, 3.0]) for _ in range(rng.choice([2, 2, 3, 4]))]
+    u = rng.choice(INNER)
+    v = f"stack([{', '.join(f'({c})*({u})' for c in numbers)}])"
+    sizes = np.abs(numbers)
+    total, powers, n = float(sizes.sum()), float(np.prod(sizes)), len(numbers)
+    text, smooth = rng.choice([
+        ("sum(abs({v}))**2", f"{total**2}*({{u}})**2"),
+        ("norm({v}, 1)**2 * cos(x[1])", f"{total**2}*({{u}})**2 * cos(x[1])"),
+        ("cosh(sum(abs({v})))", f"cosh({total}*({{u}}))"),
+        ("prod(abs({v}))**2", f"{powers**2}*({{u}})**{2 * n}"),
+        ("sum(abs({v})) * abs({u})", f"{total}*({{u}})**2"),
+        ("sum(relu({v}) + relu(-({v})))**2", f"{total**2}*({{u}})**2"),
+        ("sum(maximum({v}, -({v})))**2", f"{total**2}*({{u}})**2"),
+    ])  # fmt: skip
+    for point in rng.sample(POINTS, 3):
+        check(text.format(v=v, u=u), smooth.format(u=u), point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_of_squares_written_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-3, 4, size=(2, 3))
+    whole = rows.T @ rows
+    names = ["x[0]", "x[1]", "1"] if seed % 2 else ["x[0]", "sin(x[1])", "tanh(x[1])"]
+    pairs = [(i, j) for i in range(3) for j in range(i + 1)]
+    text = " + ".join(f"({whole[i, j] * (1 + (i != j))})*{names[i]}*{names[j]}" for i, j in pairs)
+    point = (0.0, 0.0)
+    if seed % 2 and abs(np.linalg.det(rows[:, :2])) > 0.5:
+        point = tuple(np.linalg.solve(rows[:, :2], -rows[:, 2]))
+    if np.abs(whole).sum():
+        check(f"abs({text})", text, point)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_symmetric_functions_of_the_order(seed: int) -> None:
+    rng = random.Random(seed)
+    n = rng.choice([2, 2, 3, 4])
+    text, smooth = rng.choice(SYMMETRIC if n > 2 else SYMMETRIC + OF_TWO)
+    v = rng.choice(ARRAYS)
+    for _ in range(2):
+        point = tuple(rng.choice([0.5, 0.5, 1.0, -0.25]) for _ in range(n))
+        check(text.format(v=v), smooth.format(v=v), point)
+
+
+@pytest.mark.parametrize(("text", "smooth"), PAIRS)
+def test_kinks_that_meet(text: str, smooth: str) -> None:
+    for point in [(0.0, 0.0), (1.0, 1.0), (0.0, 0.7)]:
+        check(text, smooth, point)
+
+
+def test_what_is_no_smooth_formula_is_the_mean_of_two_orders() -> None:
+    by_max = sd.compile(sd.hessian("max(x)**2", "x", x=2), ["x"])(np.ones(2))
+    by_two = sd.compile(sd.hessian("maximum(x[0], x[1])**2", "x", x=2), ["x"])(np.ones(2))
+    np.testing.assert_array_equal(by_max, np.eye(2))
+    np.testing.assert_array_equal(by_two, np.eye(2))
+
+
+def test_first_derivatives_share_equally() -> None:
+    k = sd.compile(sd.gradient("max(x)**2 + sum(sort(x)**2)", "x", x=3), ["x"])
+    np.testing.assert_allclose(k(np.ones(3)), np.full(3, 2.0 / 3.0 + 2.0))
+
+
+# ---------------------------------------------------------------------------- moved masks
+# Second derivatives of kinks whose branches are moved: reversed, rolled, taken in part. All products agree.
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "rows reversed": lambda x: x[::-1],
+    "columns reversed": lambda x: x[:, ::-1],
+    "rolled": lambda x: np.roll(x, 1, 0),
+    "both reversed": lambda x: x[::-1, ::-1],
+    "transposed": lambda x: x.T[::-1].T,
+}
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "column": lambda a: a[:, 0],
+    "row": lambda a: a[0],
+    "columns": lambda a: a[:, :1],
+    "column of the reverse": lambda a: a[::-1][:, 0],
+    "rest": lambda a: a[1:],
+    "every other": lambda a: a.reshape(-1)[::2],
+    "backwards": lambda a: a[::-2],
+    "joined": lambda a: np.concatenate([a[:, 0], a[:, 1]])[::-1],
+}
+KINKS: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": np.maximum,
+    "where": lambda x, y: sd.where(x > y, x * x, y),
+    "clip": lambda x, y: np.clip(x, y - 0.5, y + 0.5),
+    "abs": lambda x, y: np.abs(x - y),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    *(st.sampled_from(sorted(table)) for table in (VIEWS, PARTS, KINKS)),
+    *(st.sampled_from([(2, 2), (3, 2)]), st.integers(0, 2**32 - 1)),
+)
+def test_products_with_hessians_agree(view: str, part: str, kink: str, shape: tuple[int, int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, v = sd.matrix("x", *shape), sd.matrix("v", *shape)
+    f = (PARTS[part](KINKS[kink](x, VIEWS[view](x))) ** 2).sum()
+    at, along = rng.normal(size=shape), rng.normal(size=shape)
+    whole = sd.compile(sd.hessian(f, x), backend="numpy")(at)
+    step = 1e-6 * along
+    slope = sd.compile(sd.gradient(f, x), backend="numpy")
+    expected = np.einsum("ijkl,kl->ij", whole, along)
+    np.testing.assert_allclose(expected, (slope(at + step) - slope(at - step)) / 2e-6, atol=1e-6)
+    gradient = sd.gradient(f, x)
+    for product in (sd.hvp(f, x, v), sd.jvp(gradient, x, v), sd.vjp(gradient, x, v), sd.gradient(sd.jvp(f, x, v), x)):
+        found = sd.compile(product, inputs=[x, v], backend="numpy")(at, along)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "numpy"])
+def test_a_reversed_branch_counts_where_it_came_to(backend: str) -> None:
+    kernel = sd.compile("hvp(sum(maximum(x, x[::-1])[:, 0]**2), x, V)", x=(2, 1), V=(2, 1), backend=backend)
+    np.testing.assert_array_equal(kernel([[1.0], [2.0]], [[10.0], [20.0]]), [[0.0], [80.0]])
+
+
+# ---------------------------------------------------------------------------- ties
+# Second derivatives through maximum, minimum, relu and clip where their arguments are equal: means of both sides.
+
+
+Function = Callable[[Any, Any], Any]
+
+#: Two formulas of x and y that are equal at the point: as text, in many digits, and the point.
+TIES: list[tuple[str, str, Function, Function, tuple[float, float]]] = [
+    ("x", "y", lambda x, y: x, lambda x, y: y, (0.5, 0.5)),
+    ("x", "0", lambda x, y: x, lambda x, y: mp.mpf(0), (0.0, 0.75)),
+    ("-x", "0", lambda x, y: -x, lambda x, y: mp.mpf(0), (0.0, 0.75)),
+    ("1", "x*y", lambda x, y: mp.mpf(1), lambda x, y: x * y, (2.0, 0.5)),
+    ("x*y", "1 - y", lambda x, y: x * y, lambda x, y: 1 - y, (1.0, 0.5)),
+    ("sin(x)", "x*cos(y)", lambda x, y: mp.sin(x), lambda x, y: x * mp.cos(y), (0.0, 0.3)),
+]
+#: What a formula makes of the two.
+TIED: list[tuple[str, Function]] = [
+    ("maximum({u}, {v})", max),
+    ("minimum({u}, {v})", min),
+    ("maximum({v}, {u})", max),
+    ("minimum({v}, {u})", min),
+    ("relu({u} - ({v}))", lambda u, v: max(u - v, 0)),
+    ("relu({v} - ({u}))", lambda u, v: max(v - u, 0)),
+    ("clip({u} - ({v}), -1, 0)", lambda u, v: max(min(u - v, 0), -1)),
+]
+OUTER: list[tuple[str, Callable[..., Any]]] = [
+    ("({0})**2", lambda a: a**2),
+    ("exp({0})", mp.exp),
+    ("log(3 + {0})", lambda a: mp.log(3 + a)),
+    ("sin({0})", mp.sin),
+    ("({0} + 0.5)**3", lambda a: (a + mp.mpf(0.5)) ** 3),
+]
+
+
+def drawn(rng: random.Random) -> tuple[str, Function, tuple[float, float]]:
+    """Return a formula, the same in many digits, and where it has a tie."""
+    first, second, u, v, point = rng.choice(TIES)
+    text, f = "", None
+    for _ in range(rng.randint(1, 3)):
+        inner, tied = rng.choice(TIED)
+        outer, over = rng.choice(OUTER)
+        term = outer.format(inner.format(u=first, v=second))
+
+        def g(x: Any, y: Any, tied: Function = tied, over: Callable[..., Any] = over) -> Any:
+            return over(tied(u(x, y), v(x, y)))
+
+        times = rng.choice("*+")
+        text, before = f"({text}) {times} {term}" if text else term, f
+        f = g if before is None else joined(before, g, times)
+    assert f is not None
+    return text, f, point
+
+
+def joined(f: Function, g: Function, times: str) -> Function:
+    return lambda x, y: f(x, y) * g(x, y) if times == "*" else f(x, y) + g(x, y)
+
+
+def sides(f: Function, point: tuple[float, float], rng: random.Random) -> np.ndarray[Any, Any]:
+    """Return the mean of the second derivatives on both sides of a tie, very near to it."""
+    with mp.workdps(80):
+        step = mp.mpf(10) ** -30
+        direction = [rng.uniform(0.5, 1.0), rng.choice([-1, 1]) * rng.uniform(0.1, 0.4)]
+        near = [[p + s * step * d for p, d in zip(point, direction, strict=True)] for s in (1, -1)]
+        orders = [(2, 0), (1, 1), (0, 2)]
+        # steps within one side of the tie
+        found = [[float(mp.diff(f, at, order, h=mp.mpf(10) ** -38)) for order in orders] for at in near]
+    xx, xy, yy = np.mean(found, axis=0)
+    return np.array([[xx, xy], [xy, yy]])
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_mean_of_both_sides(seed: int) -> None:
+    rng = random.Random(seed)
+    text, f, point = drawn(rng)
+    expected = sides(f, point, rng)
+    whole = sd.compile(sd.hessian(f"x = z[0]\ny = z[1]\n{text}", "z", z=2), ["z"], backend="interpreter")
+    assert whole(np.array(point)) == pytest.approx(expected, abs=1e-9), text
+    along = sd.compile(sd.hvp(f"x = z[0]\ny = z[1]\n{text}", "z", "d", z=2, d=2), ["z", "d"], backend="numpy")
+    for direction, wanted in zip(np.eye(2), expected, strict=True):
+        assert along(np.array(point), direction) == pytest.approx(wanted, abs=1e-9), text
+
+
+def test_what_is_smooth_through_a_tie() -> None:
+    k = sd.compile(sd.hessian("maximum(x, y)**2 + minimum(x, y)**2", ["x", "y"], x=(), y=()), ["x", "y"])
+    assert np.array(k(1.0, 1.0), dtype=float).ravel().tolist() == [2.0, 0.0, 0.0, 2.0]
+    x = sd.compile(sd.hessian("relu(x) * relu(-x)", "x", x=()), ["x"])
+    assert x(0.0) == 0.0
+
+
+def test_a_choice_of_the_user_keeps_its_branch() -> None:
+    text = "where(x == 0, 0, x*log(abs(x))) * 0 + exp(relu(x))*where(0 < x, 2, 1)"
+    k = sd.compile(sd.hessian(text, "x", x=()), ["x"])
+    assert k(0.0) == 0.5
+
+
+@pytest.mark.parametrize("text", ["log(1 + relu(x))", "exp(maximum(x, y))", "(1 - relu(1 - x*y))**2"])
+def test_forms_stay_short(text: str) -> None:
+    shapes: dict[str, tuple[int, ...]] = {"x": (), "y": ()} if "y" in text else {"x": ()}
+    assert len(str(sd.hessian(text, "x", **shapes))) < 100

@@ -1,0 +1,242 @@
+"""Optimization problems: solutions, multipliers and sensitivities against closed forms and differences of solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize
+
+import symdiff as sd
+from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
+from tests.support.hock_schittkowski import PROBLEMS
+
+X, A = sd.vector("x", 4), sd.scalar("a")
+V = X[0] * X[3] * (X[0] + X[1] + X[2]) + X[2]
+#: Hock and Schittkowski 71 with its right side as a parameter.
+HS71 = sd.problem(V, [X[0] * X[1] * X[2] * X[3] >= 25, X @ X == A], bounds={X: (1.0, 5.0)}, parameters=A)
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
+def test_a_published_problem_has_its_published_solution(method: str) -> None:
+    best = HS71.solve([1, 5, 5, 1], {"a": 40.0}, method=method)
+    assert best.success
+    np.testing.assert_allclose(best.objective, 17.0140173, rtol=1e-5)
+    np.testing.assert_allclose(best["x"], [1, 4.742994, 3.8211503, 1.3794082], rtol=1e-4)
+    np.testing.assert_allclose([float(m) for m in best.multipliers], [0.5522937, 0.1614686], rtol=2e-3)
+
+
+#: Where solvers end from the book's start: in another minimum than the book's, functions written by hand or not.
+LOCAL = {2: 4.941229317989187, 16: 3.982060453755461, 20: 40.19872981077807}
+
+
+@pytest.mark.parametrize("number", PROBLEMS)
+def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
+    """SLSQP on functions of numbers, with differences, is the reference, beside the published value."""
+    p = PROBLEMS[number]
+    n = len(p.start)
+    ends = list(p.bounds) * (n if len(p.bounds) == 1 else 1)
+    low, high = (np.array([i if e is None else e for e in column], float) for i, column in zip(
+        (-np.inf, np.inf), zip(*ends, strict=True), strict=True))  # fmt: skip
+    x = sd.vector("x", n)
+    each = [x[k] for k in range(n)]
+    constraints = [g >= 0 for g in p.above(each)] + [g == 0 for g in p.zero(each)]
+    whole = sd.problem(p.objective(each), constraints, x, {x: (low, high)})
+    start = np.clip(np.array(p.start, float), low, high)
+    best = whole.solve(start)
+    least = LOCAL.get(number, p.least)
+    assert best.success, best
+    np.testing.assert_allclose(best.objective, least, rtol=1e-6, atol=1e-6)
+    assert best.violation <= 1e-6
+    kinds = [("ineq", p.above), ("eq", p.zero)]
+    by_hand = [{"type": kind, "fun": lambda x, g=g: np.array(g(x), float)} for kind, g in kinds if len(g(start))]
+    options = {"ftol": 1e-12, "maxiter": 1000}
+    same = minimize(p.objective, start, method="SLSQP", bounds=ends, constraints=by_hand, options=options)
+    assert best.objective <= same.fun + 1e-6 * max(1.0, abs(same.fun)) or same.status != 0
+
+
+@pytest.mark.parametrize("number", [12, 26, 43, 71, 76, 93, 100])
+def test_ipopt_solves_problems_where_it_is_installed(number: int) -> None:
+    pytest.importorskip("ipyopt")
+    p = PROBLEMS[number]
+    n = len(p.start)
+    x = sd.vector("x", n)
+    each = [x[k] for k in range(n)]
+    constraints = [g >= 0 for g in p.above(each)] + [g == 0 for g in p.zero(each)]
+    ends = next(iter(p.bounds))
+    best = sd.problem(p.objective(each), constraints, x, {x: ends}).solve(p.start, method="ipopt")
+    assert best.success
+    assert best.message == "solved"
+    assert best.iterations > 0
+    np.testing.assert_allclose(best.objective, p.least, rtol=1e-6, atol=1e-6)
+
+
+def of_control(states: Any, slopes: Any, step: Any) -> Any:
+    """The trapezoidal rule between neighbours."""
+    return [x[1:] - x[:-1] == step / 2 * (f[1:] + f[:-1]) for x, f in zip(states, slopes, strict=True)]
+
+
+def rocket(n: int) -> Any:
+    h, v, m, thrust = (sd.vector(name, n + 1) for name in ("h", "v", "m", "thrust"))
+    end, t = sd.scalar("end"), np.linspace(0, 1, n + 1)
+    drag = 310 * v**2 * np.exp(-500 * (h - 1))
+    rules = of_control((h, v, m), (v, (thrust - drag - m / h**2) / m, -2 * thrust), end / n)
+    ends = {h: (1.0, None), v: (0.0, None), m: (0.6, 1.0), thrust: (0.0, 3.5), end: (0.0, None)}
+    start = {"h": np.ones(n + 1), "v": t * (1 - t), "m": 1 - 0.4 * t, "thrust": np.full(n + 1, 1.75), "end": 1.0}
+    given = [h[0] == 1, v[0] == 0, m[0] == 1, m[-1] == 0.6]
+    return sd.problem(-h[-1], [*rules, *given], [h, v, m, thrust, end], ends), start
+
+
+def particle(n: int) -> Any:
+    x, y, p, q, u = (sd.vector(name, n + 1) for name in ("x", "y", "p", "q", "u"))
+    end, t = sd.scalar("end"), np.linspace(0, 1, n + 1)
+    rules = of_control((x, y, p, q), (p, q, 100 * np.cos(u), 100 * np.sin(u)), end / n)
+    given = [*(one[0] == 0 for one in (x, y, p, q)), y[-1] == 5, p[-1] == 45, q[-1] == 0]
+    ends = {u: (-np.pi / 2, np.pi / 2), end: (0.0, None)}
+    return sd.problem(end, [*rules, *given], [x, y, p, q, u, end], ends), {"y": 5 * t, "p": 45 * t, "end": 1.0}
+
+
+def robot_arm(n: int) -> Any:
+    rho, theta, phi, *speeds = (sd.vector(name, n + 1) for name in ("rho", "theta", "phi", "a", "b", "c"))
+    pushes, end, t = [sd.vector(name, n + 1) for name in ("u", "v", "w")], sd.scalar("end"), np.linspace(0, 1, n + 1)
+    mass = ((5 - rho) ** 3 + rho**3) / 3
+    turns = (pushes[0] / 5, pushes[1] / (mass * np.sin(phi) ** 2), pushes[2] / mass)
+    rules = of_control((rho, theta, phi, *speeds), (*speeds, *turns), end / n)
+    places = ((rho, 4.5, 4.5), (theta, 0, 2 * np.pi / 3), (phi, np.pi / 4, np.pi / 4), *((one, 0, 0) for one in speeds))
+    given = [one[k] == value for one, *values in places for k, value in zip((0, -1), values, strict=True)]
+    ends = {rho: (0.0, 5.0), theta: (-np.pi, np.pi), phi: (0.0, np.pi), end: (0.0, None)}
+    ends |= dict.fromkeys(pushes, (-1.0, 1.0))
+    start = {"rho": np.full(n + 1, 4.5), "theta": 2 * np.pi / 3 * t**2, "phi": np.full(n + 1, np.pi / 4), "end": 1.0}
+    start["b"] = 4 * np.pi / 3 * t
+    return sd.problem(end, [*rules, *given], [rho, theta, phi, *speeds, *pushes, end], ends), start
+
+
+#: Problems of Dolan, More and Munson, Benchmarking optimization software with COPS 3.0 (2004), and their objectives.
+CONTROL = {"rocket": (rocket, -1.01283), "particle": (particle, 0.55457), "robot arm": (robot_arm, 9.14093)}
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_problems_of_control_have_their_published_objectives(name: str) -> None:
+    pytest.importorskip("ipyopt")
+    make, published = CONTROL[name]
+    for n, accuracy in ((50, 2e-3), (200, 1e-4)):
+        given, start = make(n)
+        best = given.solve(start, method="ipopt")
+        assert best.success
+        np.testing.assert_allclose(best.objective, published, rtol=accuracy)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_least_squares_have_the_solution_of_a_linear_regression(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, right, sigma = rng.normal(size=(6, 4)), rng.normal(size=6), rng.uniform(0.5, 2)
+    best = _REGRESSION.solve(parameters={"F": rows, "y": right, "sigma": sigma}, method="least_squares")
+    exact = np.linalg.lstsq(np.vstack([rows / sigma, 0.1 * np.eye(4)]), np.append(right / sigma, np.zeros(4)))[0]
+    np.testing.assert_allclose(best["x"], exact, rtol=1e-7, atol=1e-9)
+    by_right = np.linalg.solve(rows.T @ rows / sigma**2 + 0.01 * np.eye(4), rows.T / sigma**2)
+    np.testing.assert_allclose(_REGRESSION.sensitivity(best, "y")["x"], by_right, rtol=1e-6, atol=1e-9)
+
+
+_F, _Y, _SIGMA = sd.matrix("F", 6, 4), sd.vector("y", 6), sd.scalar("sigma")
+_REGRESSION = sd.problem(
+    np.sum((_F @ X - _Y) ** 2) / _SIGMA**2 / 2 + 0.005 * X @ X, variables=X, parameters=[_F, _Y, _SIGMA]
+)
+
+
+def test_sensitivities_are_differences_of_solutions() -> None:
+    by: Any = A
+    best = HS71.solve([1, 5, 5, 1], {by: 40.0})
+    after, before = (np.asarray(HS71.solve(best, {by: 40.0 + h})["x"]) for h in (1e-3, -1e-3))
+    np.testing.assert_allclose(HS71.sensitivity(best, A)["x"], (after - before) / 2e-3, atol=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_quadratic_programs_have_their_closed_form(seed: int) -> None:
+    """A strictly convex objective under equations: the solution, multipliers and derivatives are linear algebra."""
+    rng = np.random.default_rng(seed)
+    root, rows = rng.normal(size=(4, 4)), rng.normal(size=(2, 4))
+    matrix = root @ root.T + np.eye(4)
+    point, right = rng.normal(size=4), rng.normal(size=2)
+    kkt = np.block([[matrix, rows.T], [rows, np.zeros((2, 2))]])
+    exact = np.linalg.solve(kkt, np.concatenate([point, right]))
+    best = _PROGRAM.solve(parameters={"Q": matrix, "C": rows, "c": point, "d": right})
+    np.testing.assert_allclose(best["x"], exact[:4], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(best.multipliers[0], exact[4:], rtol=1e-4, atol=1e-4)
+    by_right = _PROGRAM.sensitivity(best, "d")["x"]
+    np.testing.assert_allclose(by_right, np.linalg.inv(kkt)[:4, 4:], rtol=1e-6, atol=1e-7)
+    by_point = _PROGRAM.sensitivity(best, "c")["x"]
+    np.testing.assert_allclose(by_point, np.linalg.inv(kkt)[:4, :4], rtol=1e-6, atol=1e-7)
+
+
+_Q, _C, _P, _D = sd.matrix("Q", 4, 4), sd.matrix("C", 2, 4), sd.vector("c", 4), sd.vector("d", 2)
+_PROGRAM = sd.problem(X @ _Q @ X / 2 - _P @ X, _C @ X == _D, variables=X, parameters=[_Q, _C, _P, _D])
+
+
+def test_linear_problems_go_to_highs() -> None:
+    c, rows = sd.vector("c", 4), sd.matrix("R", 3, 4)
+    linear = sd.problem(c @ X, [rows @ X >= 1.0, np.sum(X) <= 10], X, {"x": (0.0, None)}, [c, rows])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        cost, matrix = rng.uniform(0.1, 1, 4), rng.uniform(0, 1, (3, 4))
+        best = linear.solve(parameters={"c": cost, "R": matrix})
+        exact = linprog(cost, A_ub=np.vstack([-matrix, np.ones(4)]), b_ub=[-1, -1, -1, 10])
+        assert best.method == "highs"
+        np.testing.assert_allclose(best.objective, exact.fun, rtol=1e-9)
+        np.testing.assert_allclose(best.multipliers[0], -exact.ineqlin.marginals[:3], atol=1e-7)
+
+
+def test_variables_may_be_several_and_need_not_all_be_there() -> None:
+    u, v, w = sd.vector("u", 2), sd.matrix("v", 2, 2), sd.scalar("w")
+    whole = sd.problem(np.sum((u - 1) ** 2) + np.sum(v**2), [v[0, 0] >= u[0]], variables=[u, v, w])
+    best = whole.solve(start={"u": np.array([0.5, 0.5]), w: 3.0})
+    np.testing.assert_allclose(best["u"], [0.5, 1.0], atol=1e-6)
+    np.testing.assert_allclose(best[v], [[0.5, 0], [0, 0]], atol=1e-6)
+    assert best["w"] == 3.0
+
+
+def test_bounds_alone_hold_elements_in_sensitivities() -> None:
+    y, p = sd.vector("y", 3), sd.vector("p", 3)
+    inside = sd.problem(np.sum((y - p) ** 2) + y[0] * y[1], bounds={y: (0.0, 2.0)}, parameters=p)
+    best = inside.solve(parameters={"p": np.array([1.0, -1.0, 9.0])})
+    np.testing.assert_allclose(best["y"], [1, 0, 2], atol=1e-7)
+    np.testing.assert_allclose(inside.sensitivity(best, p)["y"], np.diag([1.0, 0, 0]), atol=1e-9)
+
+
+def test_what_has_no_solution_is_told() -> None:
+    none = sd.problem(X @ X, [X[0] >= 1, X[0] <= 0]).solve()
+    assert not none.success
+    assert "constraint" in none.message
+    unbounded = sd.problem(-np.sum(X), X[0] <= 1, bounds={X: (0, None)}).solve()
+    assert not unbounded.success
+    assert "unbounded" in unbounded.message
+
+
+def test_what_comes_wrong_is_refused_by_name() -> None:
+    refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
+        (ArgumentError, "constraint 1 is", lambda: sd.problem(X @ X, [X[0]])),
+        (ArgumentError, "constraint 2 is", lambda: sd.problem(X @ X, [X[0] > 0, (X[0] > 0) & (X[1] > 0)])),
+        (ArgumentError, "neither variables nor parameters", lambda: sd.problem(A * X @ X, variables=X)),
+        (ArgumentError, "among the variables", lambda: sd.problem(X @ X, variables=2 * X)),
+        (ArgumentError, "bounds of 'z'", lambda: sd.problem(X @ X, bounds={"z": (0, 1)})),
+        (ArgumentError, "least first", lambda: sd.problem(X @ X, bounds={X: (1, 0)})),
+        (ShapeError, "expected a scalar", lambda: sd.problem(X)),
+        (ShapeError, "numbers for sizes", lambda: sd.problem(np.sum(sd.vector("q", "n") ** 2))),
+        (ArgumentError, "parameters missing: a", HS71.solve),
+        (ArgumentError, "parameters unknown: b", lambda: HS71.solve(parameters={"a": 40, "b": 1})),
+        (ArgumentError, "outside of the bounds: element 2", lambda: HS71.solve([1, 1, 9, 1], {"a": 40})),
+        (ShapeError, "a start of 3 numbers", lambda: HS71.solve([1, 1, 1], {"a": 40})),
+        (ArgumentError, "method='bfgs'", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="bfgs")),
+        (ArgumentError, "with constraints", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="least_squares")),
+        (ArgumentError, "no sum of squares", lambda: sd.problem(np.sum(np.exp(X))).solve(method="least_squares")),
+        (UnsupportedError, "not linear", lambda: HS71.solve([1, 1, 1, 1], {"a": 40}, method="highs")),
+        (ArgumentError, "no parameter 'b'", lambda: HS71.sensitivity(HS71.solve([1, 5, 5, 1], {"a": 40}), "b")),
+    ]
+    for error, message, call in refused:
+        with pytest.raises(error, match=message):
+            call()

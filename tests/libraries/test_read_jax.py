@@ -1,0 +1,217 @@
+"""Functions of JAX read as formulas: their values and gradients are JAX's own. Runs where JAX is installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symdiff as sd
+from symdiff import Array
+from symdiff.errors import ArgumentError, LimitError, UnsupportedError
+
+jax = pytest.importorskip("jax")
+jax.config.update("jax_enable_x64", True)
+jnp, lax = jax.numpy, jax.lax
+
+from tests.frontend.test_jax_names import ROWS  # noqa: E402 - it needs JAX
+
+RNG = np.random.default_rng(4)
+X, Y, A, S = RNG.uniform(0.2, 0.9, 4), RNG.uniform(0.2, 0.9, 4), RNG.uniform(0.2, 0.9, (4, 3)), np.eye(3) * 3 + 0.2
+
+
+def leaves(tree: Any) -> list[Any]:
+    found: list[Any] = jax.tree.leaves(tree, is_leaf=lambda one: isinstance(one, Array))
+    return found
+
+
+def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> Any:
+    """Compare values, and the gradient of the sum of squares of all results, with JAX's."""
+    read = sd.from_jax(function, *args)
+    real = [np.asarray(arg) for arg in args if np.asarray(arg).dtype.kind == "f"]
+    symbols = [sd.symbol(name, value.shape) for name, value in zip(names_of(function, args), real, strict=True)]
+    got = sd.compile(leaves(read), symbols, backend="numpy")(*real)
+    theirs = leaves(function(*[jnp.asarray(one) if isinstance(one, np.ndarray) else one for one in args]))
+    for one, want in zip(got, theirs, strict=True):
+        assert one.shape == np.shape(want)
+        np.testing.assert_allclose(one, np.asarray(want, float), rtol=1e-12, atol=1e-13)
+    if not gradient:
+        return read
+
+    def total(*given: Any) -> Any:
+        rest = iter(given)
+        whole = [next(rest) if np.asarray(arg).dtype.kind == "f" else arg for arg in args]
+        return sum(jnp.sum(jnp.asarray(one, float) ** 2) for one in leaves(function(*whole)))
+
+    loss = sum((sd.sum(sd.real(one) ** 2) for one in leaves(read)), sd.asarray(0.0))
+    slopes = [sd.gradient(loss, symbol, disconnected="zero") for symbol in symbols]
+    found = sd.compile(slopes, symbols, backend="numpy")(*real)
+    for one, want in zip(found, jax.jacfwd(total, tuple(range(len(real))))(*real), strict=True):
+        np.testing.assert_allclose(one, want, rtol=1e-9, atol=1e-10)
+    return read
+
+
+def names_of(function: Callable[..., Any], args: Any) -> list[str]:
+    from symdiff.libraries.read_jax import _named
+
+    return [name for name, one in _named(function, args) if np.asarray(one).dtype.kind == "f"]
+
+
+#: What has no counterpart, by what the message says.
+REFUSED = "complex|no counterpart|positions|depends on the arguments"
+#: Not to be traced with symbols in the place of numbers, by JAX itself; in single precision within; kinks.
+UNTRACED = {"numpy.choose", "numpy.compress", "numpy.trim_zeros", "linalg.tensordot", "nn.dot_product_attention"}
+
+
+@pytest.mark.parametrize("title", [title for title in ROWS if title not in UNTRACED])
+def test_functions_of_jax_have_their_values(title: str) -> None:
+    row = ROWS[title]
+    try:
+        compare(row.theirs, *row.args, gradient=False)
+    except UnsupportedError as error:
+        if not re.search(rf"at .*\.py:\d+.*({REFUSED})", str(error)):
+            raise
+        pytest.skip(str(error))
+
+
+def newton(x: Any, y: Any) -> Any:
+    return lax.fori_loop(0, 6, lambda k, z: 0.5 * (z + x / z) + 0.0 * k, y)
+
+
+def horner(x: Any, c: Any) -> Any:
+    return lax.scan(lambda p, one: (p * x + one, p), jnp.zeros_like(x), c)
+
+
+def by_position(x: Any) -> Any:
+    return lax.fori_loop(0, 4, lambda k, s: s + x[k] * x[(k + 1) % 4], 0.0)
+
+
+def counted(x: Any) -> Any:
+    return lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, jnp.sin(s[1]) + x), (0, x))[1]
+
+
+def branch(x: Any, y: Any) -> Any:
+    return lax.cond(x.sum() > y.sum(), lambda: x * y, lambda: x - y)
+
+
+def network(w: Any, b: Any, x: Any) -> Any:
+    return jax.nn.log_softmax(jax.nn.silu(x @ w + b))
+
+
+def layers(x: Any, w: Any) -> Any:
+    out = lax.conv_general_dilated(x, w, (1, 2), "SAME", rhs_dilation=(2, 1))
+    return lax.reduce_window(out, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+
+def _softened(x: Any) -> Any:
+    return jnp.log1p(jnp.exp(x))
+
+
+own: Any = jax.custom_jvp(_softened)
+
+
+own.defjvp(lambda x, t: (own(x[0]), jax.nn.sigmoid(x[0]) * t[0]))
+
+PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (newton, (X, Y)),
+    (horner, (X, Y)),
+    (by_position, (X,)),
+    (counted, (X,)),
+    (branch, (X, Y)),
+    (branch, (Y, X)),
+    (network, (A, A[0], X)),
+    (layers, (RNG.normal(size=(2, 3, 6, 8)), RNG.normal(size=(4, 3, 3, 2)))),
+    (own, (X,)),
+    (lambda x: x.at[jnp.array([0, 2, 0])].add(x[1:]), (X,)),
+    (lambda x: x.at[jnp.array([0, 2])].set(x[1] * x[:2]), (X,)),
+    (lambda x: x.at[1:3].multiply(3.0).at[0].max(0.5), (X,)),
+    (lambda a: a[jnp.array([0, 2]), jnp.array([1, 1])] + a[::2, -1], (A,)),
+    (lambda a: a[1:, None, ::-1] * a[jnp.ix_(jnp.array([3, 0, 1]), jnp.array([2, 0, 1]))], (A,)),
+    (lambda a: lax.dynamic_update_slice(a, a[:2, :2] ** 2, (1, 1)), (A,)),
+    (lambda a: jnp.pad(a, ((1, 2), (0, 1)), constant_values=2.0) * 2, (A,)),
+    (lambda a: jnp.pad(a, 1, mode="reflect"), (A,)),
+    (lambda s: jnp.linalg.cholesky(s @ s.T) @ jnp.linalg.inv(s), (S,)),
+    (lambda s, x: jnp.linalg.solve(s, x[:3]) + jax.scipy.linalg.solve_triangular(s, x[1:], lower=True, trans=1),
+     (S, X)),
+    (lambda s: jnp.linalg.slogdet(s)[1] + jnp.linalg.det(s) + jnp.linalg.eigvalsh(s + s.T).sum(), (S,)),
+    (lambda x, y: jnp.where(x > y, x, y) + jnp.clip(x, 0.3, 0.6), (X, Y)),
+    (lambda x: jax.nn.softmax(x) + jax.nn.logsumexp(x), (X,)),
+    (lambda a: jax.nn.softmax(a, axis=0) * jax.nn.logsumexp(a, axis=1, keepdims=True), (A,)),
+    (lambda a: a - a.max(1, keepdims=True) - jnp.log(jnp.exp(a - a.max(1, keepdims=True)).sum(1, keepdims=True)), (A,)),
+    (lambda x: jnp.sort(x)[1:] * jnp.cumsum(x)[:-1] + jnp.median(x), (X,)),
+    (lambda x: {"a": x * jax.random.normal(jax.random.key(0), (4,)), "b": (x[0], [x.sum()])}, (X,)),
+    (lambda x, k: x[k] * k, (X, np.array([1, 3]))),
+    (jax.vmap(lambda x: x * jnp.sum(x)), (A,)),
+    (jax.grad(lambda x: jnp.sum(jnp.sin(x) ** 3)), (X,)),
+    (jax.checkpoint(lambda x: jnp.tanh(x) * x), (X,)),
+    (jax.jit(lambda x: jnp.einsum("i,j,i->j", x, x, x)), (X,)),
+    (lambda x: jax.jvp(jnp.tanh, (x,), (x**2,))[1], (X,)),
+    (lambda x: lax.top_k(x, 3)[0], (X,)),
+    (lambda a: lax.top_k(a, 2)[0] * lax.top_k(-a, 2)[0], (A,)),
+    (lambda x: lax.sort((x, x * 2), num_keys=1)[0] * jnp.arange(4.0), (X,)),
+    (lambda a: lax.cumlogsumexp(a, axis=1) + lax.cumlogsumexp(a, axis=0, reverse=True), (A,)),
+    (lambda x: lax.cumlogsumexp(800 * x), (X,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_programs_have_the_values_and_gradients_of_jax(number: int) -> None:
+    function, args = PROGRAMS[number]
+    compare(function, *args)
+
+
+def test_shifted_exponentials_are_read_as_what_they_are() -> None:
+    def hand(a: Any) -> Any:
+        powers = jnp.exp(a - a.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    assert str(sd.from_jax(jax.nn.softmax, X)) == "softmax(x)"
+    assert str(sd.gradient(sd.from_jax(jax.nn.logsumexp, X), "a")) == "softmax(a)"
+    assert str(sd.from_jax(hand, A)) == "softmax(a)"
+    assert "logsumexp" not in str(sd.from_jax(lambda a: a + jnp.log(jnp.exp(a).sum()), A))
+
+
+def test_letters_for_sizes() -> None:
+    def loss(w: Any, X: Any, y: Any) -> Any:
+        return jnp.mean((X @ w - y) ** 2) + jnp.sum(w[1:] * w[:-1])
+
+    read = sd.from_jax(loss, np.ones(3), np.ones((5, 3)), np.ones(5), sizes={"n": 3, "m": 5})
+    args = RNG.normal(size=6), RNG.normal(size=(7, 6)), RNG.normal(size=7)
+    kernel = sd.compile(read, [sd.vector("w", "n"), sd.matrix("X", "m", "n"), sd.vector("y", "m")])
+    np.testing.assert_allclose(kernel(*args), loss(*args), rtol=1e-13)
+    with pytest.raises(UnsupportedError, match="whose size is a letter"):
+        sd.from_jax(lambda x: x[jnp.array([0, 1])], np.ones(3), sizes={"n": 3})
+
+
+def test_structures_are_named_after_their_places() -> None:
+    read = sd.from_jax(lambda p, x: p["w"] @ x + p["b"][0], {"w": A.T, "b": [A[0]]}, X)
+    assert {"p_b_0", "p_w", "x"} == set(re.findall(r"[a-z_0]{1,}\b", str(read)))
+
+
+def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
+    with pytest.raises(UnsupportedError, match=r"JAX's lu at .*test_from_jax\.py:\d+.*no counterpart"):
+        sd.from_jax(lambda a: jax.scipy.linalg.lu(a)[2], S)
+    with pytest.raises(UnsupportedError, match=r"JAX's while at .*test_from_jax\.py:\d+.*a known number of steps"):
+        sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] > 1e-3, lambda s: s * 0.5, x), X)
+    with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
+        sd.from_jax(lambda x: x[jnp.argmax(x)], X)
+    for function in (lambda x: x[lax.top_k(x, 2)[1]], lambda x: x[jnp.argsort(x)]):
+        with pytest.raises(UnsupportedError, match="positions in an order that the numbers decide"):
+            sd.from_jax(function, X)
+    with pytest.raises(LimitError, match="more than 10000 steps"):
+        sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] < 10**6, lambda s: (s[0] + 1, s[1]), (0, x)), X)
+    with pytest.raises(ArgumentError, match="2 examples do not fit"):
+        sd.from_jax(lambda x: x, X, X)
+    with pytest.raises(UnsupportedError, match="complex"):
+        sd.from_jax(lambda x: jnp.fft.fft(x).real, X)
+
+
+def test_errors_of_the_function_are_its_own() -> None:
+    def broken(x: Any) -> Any:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        sd.from_jax(broken, X)

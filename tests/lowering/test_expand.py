@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symdiff.graph import Node, constant, normalize, pad, postorder, reduce
+from symdiff.graph import input as variable
+from symdiff.graph.primitives import NORMALIZATIONS
+from symdiff.graph.reference import numeric
+from symdiff.graph.reference.interpret import evaluate as interpret
+from symdiff.lowering.expand import EXPANSIONS, expand_node
+from symdiff.lowering.unroll import unroll
+from tests.support.program_reference import evaluate
+
+FAR = [0.0, 1.0, -1.0, 700.0, -700.0, 1e5, -1e5, np.inf, -np.inf, np.nan, 0.5, -3.0]
+
+
+def rows(shape: tuple[int, ...], count: int) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(3)
+    near = [rng.normal(size=shape) for _ in range(count)]
+    return near + [rng.choice(FAR, shape) for _ in range(count)]
+
+
+def whole(op: str, x: Node, axes: tuple[int, ...]) -> Node:
+    return normalize(op, x, axes) if op in NORMALIZATIONS else reduce(op, x, axes)
+
+
+def is_far(op: str, value: np.ndarray[Any, Any]) -> bool:
+    """Tell whether the squares of a norm leave the range of a double: it is expanded without a scale."""
+    return op == "norm" and not np.isfinite(np.sum(value * value))
+
+
+@pytest.mark.parametrize("op", EXPANSIONS)
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((1,), (0,)), ((2,), (0,)), ((4,), (0,)), ((3, 2), (0,)), ((2, 3), (0, 1))]
+)
+def test_both_expansions_give_what_numpy_gives(op: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = variable("x", shape)
+    nodes = expand_node(op, x, axes)
+    assert not {node.op for node in postorder([nodes])} & set(EXPANSIONS)
+    program = unroll([x], [whole(op, x, axes)])
+    reference: Callable[..., Any] = getattr(numeric, op)
+    with np.errstate(all="ignore"):
+        for value in rows(shape, 40):
+            if is_far(op, value):
+                continue
+            expected = reference(value, axes)
+            (scalars,) = evaluate(program, [value])
+            (arrays,) = interpret([nodes], {"x": value})
+            np.testing.assert_allclose(scalars, expected, rtol=1e-14, atol=1e-300)
+            np.testing.assert_allclose(arrays, expected, rtol=1e-14, atol=1e-300)
+
+
+@pytest.mark.parametrize("op", EXPANSIONS)
+def test_scalars_and_nodes_have_the_same_bits(op: str) -> None:
+    x = variable("x", (5,))
+    (one, other) = (unroll([x], [node]) for node in (whole(op, x, (0,)), expand_node(op, x, (0,))))
+    with np.errstate(all="ignore"):
+        for value in rows((5,), 60):
+            assert np.array_equal(evaluate(one, [value])[0], evaluate(other, [value])[0], equal_nan=True)
+
+
+def test_structural_zeros_stay_zeros_of_a_unit_vector() -> None:
+    x = variable("x", (2,))
+    ops = unroll([x], [normalize("unit", pad(x, ((0, 1, 2),), (6,)), (0,))]).ops
+    assert ops.count("abs") == ops.count("multiply") == 2
+    assert ops.count("where") == 1 + 2
+
+
+def test_what_is_beside_a_share_is_the_sum_of_the_others() -> None:
+    x = variable("x", (3,))
+    program = unroll([x], [1.0 - normalize("softmax", x, (0,))])
+    assert evaluate(program, [np.array([0.0, 0.0, 50.0])])[0][2] == pytest.approx(2 * np.exp(-50.0), rel=1e-14)
+
+
+def test_two_exponentials_take_one_call() -> None:
+    x = variable("x", (2,))
+    for op in ("softmax", "log_softmax", "logsumexp"):
+        assert unroll([x], [whole(op, x, (0,))]).ops.count("exp") == 1
+
+
+def test_rows_without_elements() -> None:
+    x = variable("x", (0, 3))
+    assert np.array_equal(evaluate(unroll([x], [reduce("logsumexp", x, (0,))]), [np.zeros((0, 3))])[0], [-np.inf] * 3)
+    assert np.array_equal(evaluate(unroll([x], [reduce("norm", x, (0,))]), [np.zeros((0, 3))])[0], [0.0] * 3)
+    assert evaluate(unroll([x], [normalize("softmax", x, (0,))]), [np.zeros((0, 3))])[0].shape == (0, 3)
+
+
+def test_a_sum_of_squares_of_numbers_is_one() -> None:
+    x = constant(np.array([3.0, 4.0]))
+    assert interpret([expand_node("norm", x, (0,))], {})[0] == 5.0
