@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._kernels.programs.sums import count_uses, renumber, sums_to_search
+from .._kernels.programs.tape import count_uses, renumber, sums_to_search
 from ..errors import UnsupportedError
 from ..graph import INT, Node, Numbered, number_nodes, postorder, rebuild
 from ..graph.kinds import EXPANDED

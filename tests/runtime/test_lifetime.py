@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff._kernels.system.loader import loaded
+from symdiff._kernels.system.scopes import loaded
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import CSource
 from symdiff.errors import BuildError

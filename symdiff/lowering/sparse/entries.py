@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..._kernels.arrays.entries import put_entries
+from ..._kernels.call import put_entries
 from ...errors import ArgumentError, LimitError, ShapeError
 from ...graph import Node
 from ...graph.sizes import Dim, Shape, product, show, value
