@@ -35,7 +35,7 @@ def optimized(name: str) -> list[str]:
         return []
     if name in ("plan.bind", "programs.tape"):
         return ["-O1"]
-    return ["-Og"] if name.startswith("programs.") or name == "system.tabulate" else []
+    return ["-Og"] if name.startswith("programs.") else []
 
 
 #: Processes that make C of Cython. Where processes begin by importing this file again, there is one.
@@ -56,32 +56,18 @@ kernels = [
         libraries=libraries,
     )
     for name, headers in {
-        "unit": ["arrays", "batch"],
-        "call": ["arrays", "batch", "system", "system/sets"],
-        "interpreter": ["machine", "functions", "system", "system/sets"],
-        "system.loader": ["system"],
-        "plan.bind": ["batch", "matrix", "matrix/products", "plan", "plan/steps", "system", "system/sets"],
-        "plan.executor": [
-            "batch", "matrix", "matrix/products", "plan", "plan/steps", "plan/steps/matrices", "system", "system/sets",
-        ],
-        "plan.entry": ["arrays", "batch", "matrix", "matrix/products", "plan", "system", "system/sets"],
+        "unit": ["batch", "system"],
+        "call": ["batch", "matrix", "plan"],
+        "interpreter": ["machine", "functions", "system"],
+        "plan.bind": ["batch", "matrix", "plan"],
+        "plan.executor": ["batch", "matrix", "plan", "system"],
         "functions.special": ["functions"],
-        "matrix.batches": ["matrix", "machine", "functions", "system", "system/sets"],
-        "matrix.sparse": [],
+        "matrix.batches": ["matrix", "machine", "functions", "system"],
         "programs.tape": [],
-        "programs.sums": [],
-        "programs.views": [],
-        "programs.bytecode.steps": [],
-        "programs.bytecode.selection": [],
-        "programs.bytecode.schedule": [],
-        "programs.bytecode.registers": [],
-        "programs.bytecode.words": [],
-        "arrays.entries": [],
-        "system.boundary": [],
+        "programs.steps": [],
+        "programs.words": [],
         "system.scopes": [],
-        "system.sizes": [],
-        "system.unique": ["system"],
-        "system.tabulate": [],
+        "system.unique": [],
     }.items()
     if os.path.exists(f"symdiff/_kernels/{name.replace('.', '/')}.pyx")
 ]
@@ -113,13 +99,6 @@ passes = [
                 "rewrite.cancelling.fractions",
                 "rewrite.cancelling.monomials",
                 "rewrite.kept_range",
-                "rewrite.stability.exponentials",
-                "rewrite.stability.exponents",
-                "rewrite.stability.factors",
-                "rewrite.stability.identities",
-                "rewrite.stability.points",
-                "rewrite.stability.products",
-                "rewrite.stability.removable",
                 "lowering.builder",
                 "lowering.unroll",
             ),

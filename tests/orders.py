@@ -1,4 +1,4 @@
-"""The order in which units add up samples: the slow, obvious reference implementation of ``_kernels/batch/sums.h``."""
+"""The order in which units add up samples: the slow, obvious reference implementation of ``_kernels/batch/run.h``."""
 
 from __future__ import annotations
 

@@ -14,9 +14,8 @@ from tape import Tape
 from test_interpreter_kernel import blank, everything
 
 from symdiff._kernels.interpreter import OPCODES, Machine
-from symdiff._kernels.programs.bytecode.registers import Allocation, allocate_registers
-from symdiff._kernels.programs.bytecode.steps import Steps
-from symdiff._kernels.programs.bytecode.words import Writer
+from symdiff._kernels.programs.steps import Steps
+from symdiff._kernels.programs.words import Allocation, Writer, allocate_registers
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import assemble
 from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called, select_instructions

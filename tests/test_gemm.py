@@ -21,7 +21,7 @@ from symdiff.runtime.toolchain.build import find_compiler
 Floats = npt.NDArray[np.floating[Any]]
 
 SOURCE = """
-#include "matrix/products/gemm.h"
+#include "matrix/gemm.h"
 int best(void) { return sd_best_set(); }
 long bytes(long m, long n, long k, long item) { return sd_gemm_bytes(m, n, k, item); }
 double dot(int set, int single, long k, const void *a, long ak, const void *b, long bk) {

@@ -130,9 +130,9 @@ def test_without_a_compiler_one_sentence_says_what_to_install(sources: Path, env
 
 
 def test_what_the_compiler_refuses_is_told_in_its_own_words(sources: Path) -> None:
-    broken = sources / "symdiff" / "_kernels" / "system" / "loader.pyx"
-    broken.write_text('cdef extern from "loader.h":\n    int what\nwhat\n')
-    (broken.parent / "loader.h").write_text("#error this is broken\n")
+    broken = sources / "symdiff" / "_kernels" / "system" / "scopes.pyx"
+    broken.write_text('cdef extern from "broken.h":\n    int what\nwhat\n')
+    (broken.parent / "broken.h").write_text("#error this is broken\n")
     run = build(sources)
     assert run.returncode != 0
     assert "this is broken" in run.stderr

@@ -6,7 +6,7 @@ import pytest
 from c_programs import rational
 from tape import Tape
 
-from symdiff._kernels.programs.bytecode.steps import Instruction, Steps
+from symdiff._kernels.programs.steps import Instruction, Steps
 from symdiff.codegen.bytecode.select import ACCUMULATOR, schedule, select_instructions
 from symdiff.lowering.program import Program
 

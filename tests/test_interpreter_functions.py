@@ -23,16 +23,9 @@ from symdiff.runtime.toolchain.host import native_target
 KERNELS = Path(symdiff.__file__).parent / "_kernels"
 
 
-#: What interpreter.h and kernels.h include for each kind of vector, with names that only they define.
-PARTS = {"vector.h", "exponential.h", "sines.h", "transpose.h", "vectors.h", "machine.h", "tiles.h", "undefine.h"}
-
-
-PARTS |= {"lanes.h", "gammas.h", "normals.h"}
-
-
-PARTS |= {"convert.h"}
-PARTS |= {"kind.h", "moves.h", "eliminate.h", "cholesky.h", "symmetric_eigen.h", "batch.h"}
-PARTS |= {"begin_avx2.h", "begin_avx512.h", "end_set.h"}
+#: Headers that others include for each kind of vector, with names that only these define.
+PARTS = {"vector.h", "special_vectors.h", "transpose.h", "vectors.h", "machine.h", "convert.h"}
+PARTS |= {"kind.h", "tiles.h", "factorizations.h", "gemm_kernels.h"}
 
 
 #: Texts that generated code has without any #include: what stands before them.

@@ -21,7 +21,7 @@ from test_build import program
 from waiting import until
 
 import symdiff as sd
-from symdiff._kernels.system.loader import loaded
+from symdiff._kernels.system.scopes import loaded
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import CSource
 from symdiff.runtime.runners import BACKENDS

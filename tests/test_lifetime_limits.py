@@ -15,7 +15,7 @@ from test_lifetime import UNLOADS, _alone, compiled, now, script  # noqa: F401
 from waiting import until
 
 import symdiff as sd
-from symdiff._kernels.system.loader import loaded
+from symdiff._kernels.system.scopes import loaded
 from symdiff.codegen.c.emit import CSource
 from symdiff.errors import BuildError
 from symdiff.runtime.runners import cython as extension

@@ -3,9 +3,9 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 
-from symdiff._kernels.programs.bytecode.registers import NAMES as REGISTERS
-from symdiff._kernels.programs.bytecode.registers import Allocation, allocate_registers
-from symdiff._kernels.programs.bytecode.steps import Steps
+from symdiff._kernels.programs.steps import Steps
+from symdiff._kernels.programs.words import NAMES as REGISTERS
+from symdiff._kernels.programs.words import Allocation, allocate_registers
 from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps
 from symdiff.lowering.program import OPERATIONS
 

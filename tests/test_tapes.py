@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symdiff._kernels.programs.sums import count_uses, renumber, sums_to_search
-from symdiff._kernels.programs.tape import Tape
-from symdiff._kernels.programs.views import Operands, Operations, tape_of, unpacked
+from symdiff._kernels.programs.tape import (
+    Operands,
+    Operations,
+    Tape,
+    count_uses,
+    renumber,
+    sums_to_search,
+    tape_of,
+    unpacked,
+)
 from symdiff.lowering import factorize
 from symdiff.lowering.builder import ProgramBuilder
 from symdiff.lowering.program import CODES, OPERATIONS, SIGNATURES

@@ -1,4 +1,4 @@
-"""What is compiled ahead of time: calls, plans, the interpreter, matrices, special functions, the table of nodes.
+"""Code compiled ahead of time: calls, plans, the interpreter, matrices, special functions, the table of nodes.
 
 Takes
     NumPy's arrays and the address of a unit; bytecode; the bytes of a library
@@ -10,24 +10,21 @@ Invariants
     * A call shares nothing with another, so threads may share a kernel.
     * Text that generated code shares (``functions/``) is there once.
 Files
-    system           instruction sets, and which the processor has; Python's protocol for calls without a tuple; the
-                     system's loader, and libraries as objects; ``unique.pyx``, objects of which there is one for each
-                     description: nodes, and walks over them; ``tabulate.pyx``, what tells graphs of them apart, and
-                     their arguments by numbers; ``scopes.pyx``, blocks that are undone wherever an interrupt comes;
-                     ``boundary.pyx``, functions whose errors leave without frames of the package;
-                     ``sizes.pyx``, sizes of numbers at many points at once
-    batch            what runs a unit over samples: tiles, threads, sums
-    arrays           what a caller passes, and whether it is what is declared; arrays as ``batch/unit.h`` sees them;
-                     results and their memory; ``entries.pyx``, values of sparse results put in order
+    arrays.pxd       arguments of a call: plain arrays, whether they are what is declared, and as a unit sees them
+    batch            what runs a unit over samples: tiles, threads, sums; numbers as arguments, memory of results
     unit.pxd         a unit as the call path sees it
     unit.pyx         units, ready to run batches
-    call.pyx         the call path of arguments
+    call.pyx         the call path: from arguments to results
     functions        functions of vectors, transposes, functions that C lacks: generated code has the same text
     matrix           products; factorizations of batches of matrices, and what is made of them
     machine          the machine of the interpreter, for every instruction set
     interpreter.pyx  bytecode made ready to run
-    programs         scalar programs in C arrays, for passes over all of their operations
+    programs         scalar programs in C arrays, and the interpreter's words made of them
     plan             the executor of plans
+    system           ``sets.h``, instruction sets, and which the processor has; ``scopes.pyx``, blocks that are undone
+                     wherever an interrupt comes, errors without frames of the package, loaded libraries;
+                     ``unique.pyx``, objects of which there is one for each description (nodes), walks over them,
+                     tables of them, and sizes of numbers at many points at once
 Add
     a function that C lacks: ``functions/special.h``; a folder of headers: also to its module's list in ``setup.py``
 """

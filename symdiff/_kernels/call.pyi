@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .plan.entry import PlanEntry
+from .plan.executor import PlanEntry
 from .unit import NativeCall
 
 _Class = TypeVar("_Class", bound=type)
@@ -34,3 +34,12 @@ class CallPath:
     def _enter(self, entry: PlanEntry) -> None: ...
     def _install(self, unit: NativeCall) -> None: ...
     def __call__(self, *args: Any, out: Any = None, inputs: Any = None, **named: Any) -> Any: ...
+
+def put_entries(
+    data: npt.NDArray[Any],
+    take: npt.NDArray[np.int64] | None,
+    starts: npt.NDArray[np.int64] | None,
+    at: npt.NDArray[np.int64] | None,
+    target: npt.NDArray[Any],
+    adds: bool,
+) -> bool: ...

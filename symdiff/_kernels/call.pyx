@@ -4,6 +4,10 @@ A call looks at each array once, decides whether the unit (``unit.pyx``) can rea
 needs it packed tile by tile, lets go of the GIL when there is enough to do, and runs. An ordinary
 call meets no Python on its way, and nothing is done once a sample. A call allocates what it needs,
 so threads may share a kernel.
+
+Results are new arrays, and the lists, tuples and dicts that several of them come back in: a template, which is the
+structure with a string for each output, as ``symdiff/frontend/outputs/structure.py`` says. Memory of small arrays is
+NumPy's; many small ones and large ones have that of ``batch/buffers.h``. Values of a sparse result are put in order.
 """
 
 cimport cython
@@ -11,20 +15,44 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
-from .arrays.arguments cimport accept, broadcast, library_of, MOST_PORTS, sd_given
-from .arrays.declared cimport are_declared, facts_of, sd_facts
-from .arrays.describe cimport (SD_AXES, SD_RAISED, describe, describe_new, extent, first_above, fits, lie_in_columns, MANY, number, put_apart,
-                               sd_call, sd_port)
-from .arrays.results cimport (begin_memory, end_memory, make_arrays, next_memory, pack, sd_cell_memory,
-                              sd_keep, sd_keep_cells, sd_kept_bytes, sd_result_memory, unpack)
-from .plan.entry cimport LETTERS, PlanEntry, PlanTable
-from .system.boundary cimport shorten_error
-from .system.vectorcall cimport sd_enable_vectorcall, sd_items, sd_offset, sd_vectorcall, sd_vectorcall_count
+from .arrays cimport (
+    accept, are_declared, broadcast, describe, describe_new, extent, facts_of, first_above, fits, library_of,
+    lie_in_columns, MANY, MOST_PORTS, number, put_apart, SD_AXES, sd_call, sd_facts, sd_given, sd_port, SD_RAISED,
+)
+from .plan.executor cimport LETTERS, PlanEntry, PlanTable
+from .system.scopes cimport shorten_error
 from .unit cimport NativeCall, raise_kept, run_batch, usual_threads
 
 cnp.import_array()
+
+cdef extern from *:
+    """
+    /* Python's protocol for calls without a tuple of arguments, for a class written in Cython, which has no way to say
+       that its objects are called so. */
+    typedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
+
+    static Py_ssize_t sd_vectorcall_count(size_t nargsf) { return PyVectorcall_NARGS(nargsf); }
+
+    static PyObject *const *sd_items(PyObject *tuple) { return ((PyTupleObject *)tuple)->ob_item; }
+
+    static Py_ssize_t sd_offset(PyObject *self, void *member) { return (char *)member - (char *)self; }
+
+    /* Let a class use the protocol; `offset` is where its objects hold the function, 0 to keep what is inherited. */
+    static void sd_enable_vectorcall(PyObject *cls, Py_ssize_t offset) {
+      PyTypeObject *type = (PyTypeObject *)cls;
+      if (offset) type->tp_vectorcall_offset = offset;
+      type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+      PyType_Modified(type);
+    }
+    """
+    ctypedef PyObject *(*sd_vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *)
+    Py_ssize_t sd_vectorcall_count(size_t nargsf) noexcept nogil
+    void sd_enable_vectorcall(object cls, Py_ssize_t offset) noexcept
+    PyObject *const *sd_items(object arguments) noexcept
+    Py_ssize_t sd_offset(object self, void *member) noexcept
 
 #: Where the memory of large results comes from, and that of many small ones, as NumPy takes it.
 cdef object _large = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
@@ -126,7 +154,7 @@ cdef class CallPath:
             1 where plans serve calls; beside units, those that share inputs or sum over the batch. 2 where they serve
             those of one sample, too.
         facts : sequence of int, optional
-            What each input is declared to be, as bits of ``arrays/declared.h``; empty where none is anything.
+            What each input is declared to be, as bits of ``batch/arguments.h``; empty where none is anything.
         positions : sequence of tuple of int, optional
             An input that brings positions, and the size of their axis as in shapes, for each such axis.
         """
@@ -471,3 +499,178 @@ def with_vectorcall(cls):
 
 cdef CallPath _example = CallPath.__new__(CallPath)
 sd_enable_vectorcall(CallPath, sd_offset(_example, &_example.vectorcall))
+
+
+cdef extern from "batch/buffers.h":
+    enum: SD_KEEPS
+    enum: SD_CELL_MOST
+    cnp.PyDataMem_Handler sd_result_memory
+    cnp.PyDataMem_Handler sd_cell_memory
+    void sd_keep(size_t most) noexcept
+    void sd_keep_cells() noexcept
+    size_t sd_kept_bytes() noexcept
+
+
+cdef enum:
+    #: Bytes from which the results of one call, together, are large.
+    SD_LARGE_RESULTS = 1 << 16
+    #: Results of one call from which they are many: NumPy keeps seven pieces of memory of each length.
+    SD_MANY_RESULTS = 8
+
+
+cdef inline object begin_memory(object large, double bytes, Py_ssize_t count):
+    """Let NumPy take memory of results, of so many bytes together, from ``large`` where it is not its own; return where
+    it took it from, or None where it still does."""
+    if SD_KEEPS and (bytes >= SD_LARGE_RESULTS or count >= SD_MANY_RESULTS):
+        return cnp.PyDataMem_SetHandler(large)
+    return None
+
+
+cdef inline object next_memory(object now, object usual, object large, object cells, double own, double bytes):
+    """Let NumPy take memory of the next array, of ``own`` bytes, from where it is to be; return where that is."""
+    cdef object wanted = cells if own <= SD_CELL_MOST else large if bytes >= SD_LARGE_RESULTS else usual
+    if wanted is not now:
+        cnp.PyDataMem_SetHandler(wanted)
+    return wanted
+
+
+cdef inline int end_memory(object usual) except -1:
+    """Let NumPy take its usual memory again, if :func:`begin_memory` returned it."""
+    if usual is not None:
+        cnp.PyDataMem_SetHandler(usual)
+    return 0
+
+
+cdef inline list make_arrays(shapes, bint single, object large, object cells):
+    """Return arrays of float64 or float32."""
+    cdef cnp.npy_intp lengths[64]
+    cdef double own, together = 0
+    cdef int axis
+    cdef list arrays = [], bytes = []
+    cdef object usual, memory = large, shape
+    for shape in shapes:
+        if len(shape) > 64:
+            raise ValueError(f"an array of {len(shape)} axes")
+        own = 4 if single else 8
+        for axis in range(len(shape)):
+            own *= shape[axis]
+        bytes.append(own)
+        together += own
+    usual = begin_memory(large, together, len(bytes))
+    try:
+        for shape, own in zip(shapes, bytes, strict=True):
+            for axis in range(len(shape)):
+                lengths[axis] = shape[axis]
+            if usual is not None:
+                memory = next_memory(memory, usual, large, cells, own, together)
+            arrays.append(cnp.PyArray_EMPTY(len(shape), lengths, cnp.NPY_FLOAT32 if single else cnp.NPY_FLOAT64, 0))
+    finally:
+        end_memory(usual)
+    return arrays
+
+
+cdef inline object pack(object template, list results, Py_ssize_t *at):
+    """Return the structure with the results from number ``at`` on in place of the strings."""
+    cdef list parts
+    cdef dict named
+    cdef object name, part
+    if type(template) is dict:
+        named = {}
+        for name, part in (<dict>template).items():
+            named[name] = pack(part, results, at)
+        return named
+    if type(template) is tuple or type(template) is list:
+        parts = []
+        for part in template:
+            parts.append(pack(part, results, at))
+        return parts if type(template) is list else tuple(parts)
+    if type(template) is not str:  # a record, which knows how to be made
+        parts = []
+        for part in template.parts:
+            parts.append(pack(part, results, at))
+        return template.make(parts)
+    at[0] += 1
+    return results[at[0] - 1]
+
+
+cdef inline bint unpack(object template, object value, list parts):
+    """Append the parts of a value in order; tell whether it has the structure, in dicts, lists and tuples alone."""
+    cdef object name, part
+    cdef Py_ssize_t k
+    if type(template) is dict:
+        if type(value) is not dict or len(<dict>value) != len(<dict>template):
+            return False
+        for name, part in (<dict>template).items():
+            if name not in <dict>value or not unpack(part, (<dict>value)[name], parts):
+                return False
+        return True
+    if type(template) is tuple or type(template) is list:
+        if (type(value) is not tuple and type(value) is not list) or len(value) != len(template):
+            return False
+        for k in range(len(template)):
+            if not unpack(template[k], value[k], parts):
+                return False
+        return True
+    if type(template) is not str:
+        return False
+    parts.append(value)
+    return True
+
+
+ctypedef fused real:
+    float
+    double
+
+
+def put_entries(cnp.ndarray data, take, starts, at, cnp.ndarray target, bint adds):
+    """Write entries, or add them to what is there; false where the arrays do not lie as compiled code has them.
+
+    Parameters
+    ----------
+    data : ndarray
+        Elements.
+    take : ndarray of int64 or None
+        Numbers of elements, those of one entry side by side; None where each element is one entry, in order.
+    starts : ndarray of int64 or None
+        Where in ``take`` each entry begins; None where each is one element.
+    at : ndarray of int64 or None
+        Where each entry stands; None where these are all, in order.
+    target : ndarray
+    adds : bool
+        Add to what is there.
+    """
+    cdef int kind = cnp.PyArray_TYPE(data)
+    if cnp.PyArray_NDIM(target) != 1 or cnp.PyArray_NDIM(data) != 1 or cnp.PyArray_TYPE(target) != kind:
+        return False
+    if not (cnp.PyArray_ISCARRAY(target) and cnp.PyArray_ISCARRAY_RO(data)):
+        return False
+    cdef const int64_t *begins = NULL if starts is None else <const int64_t *>cnp.PyArray_DATA(<cnp.ndarray>starts)
+    cdef const int64_t *places = NULL if at is None else <const int64_t *>cnp.PyArray_DATA(<cnp.ndarray>at)
+    cdef const int64_t *numbers = NULL if take is None else <const int64_t *>cnp.PyArray_DATA(<cnp.ndarray>take)
+    cdef Py_ssize_t taken = cnp.PyArray_SIZE(data if take is None else <cnp.ndarray>take)
+    cdef Py_ssize_t count = taken if starts is None else cnp.PyArray_SIZE(<cnp.ndarray>starts)
+    if kind == cnp.NPY_FLOAT64:
+        put[double](<double *>cnp.PyArray_DATA(data), numbers, taken, begins, places, count,
+                    <double *>cnp.PyArray_DATA(target), adds)
+    elif kind == cnp.NPY_FLOAT32:
+        put[float](<float *>cnp.PyArray_DATA(data), numbers, taken, begins, places, count,
+                   <float *>cnp.PyArray_DATA(target), adds)
+    else:
+        return False
+    return True
+
+
+cdef void put(const real *data, const int64_t *take, Py_ssize_t taken, const int64_t *starts, const int64_t *at,
+              Py_ssize_t count, real *target, bint adds) noexcept nogil:
+    cdef Py_ssize_t e, k, end
+    cdef real total
+    for e in range(count):
+        if starts == NULL:
+            total = data[take[e]] if take != NULL else data[e]
+        else:
+            k, end = starts[e], starts[e + 1] if e + 1 < count else taken
+            total = data[take[k]]
+            for k in range(k + 1, end):
+                total = total + data[take[k]]
+        k = e if at == NULL else at[e]
+        target[k] = target[k] + total if adds else total

@@ -1,6 +1,6 @@
 """A unit as ``call.pyx`` sees it. What runs it is in one module alone: the threads of calls are that module's."""
 
-from .arrays.describe cimport sd_call, sd_unit
+from .arrays cimport sd_call, sd_unit
 
 
 cdef class NativeCall:

@@ -10,23 +10,12 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
 
 import math
+import numpy as np
 import threading
 
-import numpy as np
-
-from .arrays.declared cimport is_array_declared
-from .arrays.describe cimport (
-    SD_AXES,
-    SD_MOST,
-    SD_NO_MEMORY,
-    SD_RAISED,
-    describe,
-    lie_in_columns,
-    sd_call,
-    sd_kernel,
-    sd_port,
-    sd_unit,
-    tangled,
+from .arrays cimport (
+    describe, is_array_declared, lie_in_columns, SD_AXES, sd_call, sd_kernel, SD_MOST, SD_NO_MEMORY, sd_port,
+    SD_RAISED, sd_unit, tangled,
 )
 
 cnp.import_array()
@@ -105,7 +94,7 @@ def is_declared(cnp.ndarray array not None, int at, int facts):
     at : int
         The first axis of its matrices.
     facts : int
-        Bits of ``arrays/declared.h``.
+        Bits of ``batch/arguments.h``.
     """
     return is_array_declared(array, at, facts)
 

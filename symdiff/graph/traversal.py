@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from .._kernels.system import tabulate as tables
 from .._kernels.system import unique
 from .._kernels.system.scopes import Bound
 from .._kernels.system.unique import LEAVES, walk
@@ -79,7 +78,7 @@ class Numbered(NamedTuple):
 
 def number_nodes(roots: Iterable[Node]) -> Numbered:
     """Return the nodes that :func:`postorder` gives, and the arguments of each by their places in that order."""
-    found = Numbered(*tables.numbered(roots))
+    found = Numbered(*unique.numbered(roots))
     spend(len(found.order) >> 2)
     return found
 
@@ -387,9 +386,9 @@ def tabulate(roots: Iterable[Node]) -> tuple[list[tuple[Any, ...]], bytes]:
     rows : list of tuple
         Operation, payload, shape and dtype.
     order : bytes
-        See :func:`symdiff._kernels.system.tabulate.tabulate`.
+        See :func:`symdiff._kernels.system.unique.tabulate`.
     """
-    rows, order = tables.tabulate(roots)
+    rows, order = unique.tabulate(roots)
     spend(len(order) >> 6)
     return rows, order
 

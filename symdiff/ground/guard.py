@@ -15,7 +15,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from .._kernels.system.boundary import Boundary, shorten
+from .._kernels.system.scopes import Boundary, shorten
 from ..errors import (
     ArgumentError,
     DataError,

@@ -11,8 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.programs.tape import Tape
-from .._kernels.programs.views import Operands, Operations
+from .._kernels.programs.tape import Operands, Operations, Tape
 from ..errors import UnsupportedError
 from ..graph import Node
 from ..graph.scalars.functions import FUNCTIONS

@@ -12,7 +12,7 @@ from __future__ import annotations
 from array import array
 from typing import NamedTuple, TypeAlias
 
-from .._kernels.programs.sums import count_uses, renumber, sums_to_search
+from .._kernels.programs.tape import count_uses, renumber, sums_to_search
 from .builder import ProgramBuilder
 from .program import CODES, OPERATIONS
 

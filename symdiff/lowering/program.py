@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .._kernels.programs.tape import Tape
-from .._kernels.programs.views import Operations, tape_of
+from .._kernels.programs.tape import Operations, Tape, tape_of
 from ..graph import BOOL
 from ..graph.scalars.functions import FUNCTIONS
 from .dump import Listed, program_lines

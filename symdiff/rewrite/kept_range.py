@@ -17,7 +17,7 @@ from functools import cache
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from .._kernels.system.sizes import Sizes, Span, drawn, exceeds, larger, leaves, repeated, smaller
+from .._kernels.system.unique import Sizes, Span, drawn, exceeds, larger, leaves, repeated, smaller
 from ..graph import Node, postorder
 from ..graph.kinds import EXPONENTIAL
 from ..graph.scalars.arithmetic import SUMS

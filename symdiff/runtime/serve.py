@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._kernels.call import CallPath, container_library
-from .._kernels.plan.entry import PlanEntry
+from .._kernels.plan.executor import PlanEntry
 from ..errors import ArgumentError, NonfiniteError, SingularMatrixError
 from ..frontend.outputs import pack, unpack
 from ..graph.sizes import Span

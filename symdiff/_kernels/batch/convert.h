@@ -1,4 +1,4 @@
-/* Copies of n neighbours with a change of type, SD_CONVERTED at a time: copy.h includes this for each instruction set. */
+/* Copies of n neighbours with a change of type, SD_CONVERTED at a time: tile.h includes this for each instruction set. */
 
 #define NAME_(name, count) name##_##count
 #define NAME__(name, count) NAME_(name, count)

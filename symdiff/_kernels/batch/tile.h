@@ -1,17 +1,333 @@
-/* A range of samples, tile by tile. Arrays that are in a unit's layout and type are read where they are. Others
-   (strided or unaligned samples, another type, partly broadcast batches) are packed into a buffer that stays in
-   the cache; so are the last samples of a batch, padded with copies of the last one. The bits of a sample do not
-   depend on any of this: each lane computes from its own sample alone.
-
-   sums.h and run.h use it. Needs copy.h and fold.h. */
+/* A range of samples, tile by tile: arrays that a unit cannot read where they are, packed and unpacked. */
 
 #ifndef SD_TILE_H
 #define SD_TILE_H
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy.h"
-#include "fold.h"
+#include "../system/sets.h"
+#include "unit.h"
+
+/* Copies between NumPy's arrays and buffers in a unit's layout: where samples are, and moves in both directions,
+   with non-temporal stores for results that no cache keeps.
+
+   tile.h decides what has to be copied. */
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* A way through the samples of a port that has a stride of its own along each axis. */
+typedef struct {
+  long at[SD_AXES], here; /* where the next sample is among them, and where it stands */
+} sd_walk;
+
+static sd_walk sd_walk_from(const sd_call *c, const sd_port *p, long first) {
+  sd_walk w;
+  w.here = 0;
+  for (int a = c->axes - 1; a >= 0; first /= c->lengths[a--]) {
+    w.at[a] = first % c->lengths[a];
+    w.here += w.at[a] * p->strides[a];
+  }
+  return w;
+}
+
+/* Where a sample stands that begins a tile. */
+static long sd_place(const sd_call *c, const sd_port *p, long sample) {
+  if (p->scattered != SD_RUNS) return sample * p->stride;
+  if (c->axes == 2) return sample / c->lengths[1] * p->strides[0] + sample % c->lengths[1] * p->strides[1];
+  return sd_walk_from(c, p, sample).here;
+}
+
+/* Go on along the last axis, up to its end; tell how many of `most` samples that is, and where the first stands. */
+static long sd_walk_on(const sd_call *c, const sd_port *p, sd_walk *w, long most, long *from) {
+  int last = c->axes - 1;
+  long run = c->lengths[last] - w->at[last] < most ? c->lengths[last] - w->at[last] : most;
+  *from = w->here;
+  w->at[last] += run;
+  w->here += run * p->strides[last];
+  for (int a = last; w->at[a] == c->lengths[a]; a--) { /* one further along the axis before */
+    w->here -= w->at[a] * p->strides[a];
+    w->at[a] = 0;
+    if (a == 0) break;
+    w->here += p->strides[a - 1];
+    w->at[a - 1]++;
+  }
+  return run;
+}
+
+/* Where the samples first .. first + count stand, and copies of the last up to rows. */
+static void sd_places(const sd_call *c, const sd_port *p, long first, long count, long rows, long *where) {
+  long i = 0;
+  if (!p->scattered) {
+    for (; i < count; i++) where[i] = (first + i) * p->stride;
+  } else {
+    sd_walk w = sd_walk_from(c, p, first);
+    int listed = p->scattered == SD_LISTED, each = listed && p->along == c->axes - 1;
+    while (i < count) {
+      long k = listed ? w.at[p->along] : 0;
+      long here, run = sd_walk_on(c, p, &w, count - i, &here), step = p->strides[c->axes - 1];
+      for (long j = 0; j < run; j++) where[i + j] = here + j * step;
+      for (long j = 0; listed && j < run; j++) where[i + j] += p->pace * p->listed[2 * (each ? k + j : k)];
+      i += run;
+    }
+  }
+  for (i = count; i < rows; i++) where[i] = where[count - 1];
+}
+
+/* Write one element n times. */
+static inline void sd_repeat(char *to, const char *one, long n, long item) {
+  long i = 0, bytes = n * item;
+#ifdef __SSE2__
+  if (bytes >= 16) {
+    double x;
+    float y;
+    __m128i all;
+    if (item == 8)
+      memcpy(&x, one, 8), all = _mm_castpd_si128(_mm_set1_pd(x));
+    else
+      memcpy(&y, one, 4), all = _mm_castps_si128(_mm_set1_ps(y));
+    for (; i + 16 <= bytes; i += 16) _mm_storeu_si128((__m128i *)(to + i), all);
+  }
+#endif
+  for (; i < bytes; i += item) memcpy(to + i, one, (size_t)item);
+}
+
+/* Copy n elements that stand `step` bytes apart. */
+static inline void sd_copy_run(char *to, const char *from, long step, long n, long item) {
+  if (step == 0)
+    sd_repeat(to, from, n, item);
+  else if (step == item)
+    memcpy(to, from, (size_t)(n * item));
+  else if (item == 8)
+    for (long j = 0; j < n; j++) memcpy(to + 8 * j, from + j * step, 8);
+  else
+    for (long j = 0; j < n; j++) memcpy(to + 4 * j, from + j * step, 4);
+}
+
+/* Copy n rows that stand `step` bytes apart; the compiler knows the length of those of few elements. */
+static inline void sd_copy_rows(char *to, const char *from, long step, long n, long row) {
+#define SD_ROWS_OF(bytes) \
+  case bytes: \
+    for (long j = 0; j < n; j++) memcpy(to + (bytes) * j, from + j * step, bytes); \
+    break;
+  if (step == row)
+    memcpy(to, from, (size_t)(n * row));
+  else
+    switch (row) {
+      SD_ROWS_OF(4) SD_ROWS_OF(8) SD_ROWS_OF(12) SD_ROWS_OF(16) SD_ROWS_OF(24) SD_ROWS_OF(32)
+      default:
+        for (long j = 0; j < n; j++) memcpy(to + row * j, from + j * step, (size_t)row);
+    }
+#undef SD_ROWS_OF
+}
+
+/* Numbers that follow each other in a list, from which on they are copied at once. */
+enum { SD_LISTED_RUN = 16 };
+
+/* Whether sd_pick serves a port. */
+static inline int sd_picks(const sd_call *c, const sd_port *p) {
+  return p->scattered == SD_LISTED && p->along == c->axes - 1 && p->single == c->unit->single && !p->offsets;
+}
+
+/* Copy numbers at listed positions, `pace` bytes from one to the next, of samples `step` bytes apart: short runs one at a
+   time, since their lengths are not foreseen. */
+static void sd_pick_numbers(char *to, const char *from, long step, long pace, const long *listed, long count, long item) {
+  for (long k = 0; k < count;) {
+    long run = listed[2 * k + 1], n = run < 0 ? -run : run;
+    const char *at = from + k * step + pace * listed[2 * k];
+    if (n >= SD_LISTED_RUN) {
+      if (n > count - k) n = count - k;
+      sd_copy_run(to + k * item, at, run < 0 ? step : step + pace, n, item);
+      k += n;
+    } else if (item == 8) {
+      memcpy(to + 8 * k++, at, 8);
+    } else {
+      memcpy(to + 4 * k++, at, 4);
+    }
+  }
+}
+
+/* Copy samples whose places along the last axis are listed to a buffer in the unit's layout, whose columns are `tile`
+   apart: as many at once as follow each other, or are one. The last is there once more up to rows. */
+static void sd_pick(const sd_call *c, const sd_port *p, long first, long count, long rows, char *to, long tile) {
+  sd_walk w = sd_walk_from(c, p, first);
+  int last = c->axes - 1, whole = !c->unit->columns && p->step == (p->single ? 4 : 8);
+  long item = p->single ? 4 : 8, size = p->size, step = p->strides[last];
+  long row = c->unit->columns ? item : size * item, element = c->unit->columns ? tile * item : item;
+  for (long i = 0; i < count;) {
+    long k = w.at[last], here, end = k + sd_walk_on(c, p, &w, count - i, &here);
+    if (size == 1) {
+      sd_pick_numbers(to + i * item, p->data + here, step, p->pace, p->listed + 2 * k, end - k, item);
+      i += end - k, k = end;
+    }
+    while (k < end) {
+      long run = p->listed[2 * k + 1], n = run < 0 ? -run : run, way = run < 0 ? step : step + p->pace;
+      const char *from = p->data + here + p->pace * p->listed[2 * k];
+      char *at = to + i * row;
+      if (n > end - k) n = end - k;
+      if (whole)
+        sd_copy_rows(at, from, way, n, row);
+      else if (row == item)
+        for (long e = 0; e < size; e++) sd_copy_run(at + e * element, from + e * p->step, way, n, item);
+      else
+        for (long j = 0; j < n; j++)
+          for (long e = 0; e < size; e++)
+            memcpy(at + j * row + e * item, from + j * way + e * p->step, (size_t)item);
+      i += n, k += n, here += n * step;
+    }
+  }
+  for (long i = count; i < rows; i++)
+    for (long e = 0; e < size; e++) memcpy(to + i * row + e * element, to + (count - 1) * row + e * element, (size_t)item);
+}
+
+/* Copy samples of one element of `item` bytes, and the last once more up to rows. */
+static void sd_gather(const sd_call *c, const sd_port *p, long first, long count, long rows, long item, char *to) {
+  long step = p->strides[c->axes - 1];
+  if (c->axes == 2) {
+    long length = c->lengths[1], at = first % length, done = 0, run;
+    const char *row = p->data + first / length * p->strides[0];
+    for (; done < count; done += run, at = 0, row += p->strides[0]) {
+      run = length - at < count - done ? length - at : count - done;
+      if (p->strides[0] == 0 && done >= length) { /* what is there already, once more */
+        run = count - done < done / length * length ? count - done : done / length * length;
+        memcpy(to + done * item, to + done % length * item, (size_t)(run * item));
+      } else
+        sd_copy_run(to + done * item, row + at * step, step, run, item);
+    }
+  }
+  sd_walk w = sd_walk_from(c, p, first);
+  for (long i = c->axes == 2 ? count : 0; i < count;) {
+    long here, run = sd_walk_on(c, p, &w, count - i, &here);
+    sd_copy_run(to + i * item, p->data + here, step, run, item);
+    i += run;
+  }
+  for (long i = count; i < rows; i++) memcpy(to + i * item, to + (count - 1) * item, (size_t)item);
+}
+
+/* Copies with a change of type; memcpy of one element is a move that needs no alignment. */
+#define SD_EACH(NAME, FROM, TO)                                                                               \
+  static void NAME(const char *from, const long *places, const long *offsets, long step, long n, long size,   \
+                   char *to, long row, long element, int out) {                                               \
+    for (long i = 0; i < n; i++)                                                                              \
+      for (long e = 0; e < size; e++) {                                                                       \
+        long outer = places[i] + (offsets ? offsets[e] : e * step), inner = i * row + e * element;            \
+        FROM x;                                                                                               \
+        TO y;                                                                                                 \
+        if (!out) {                                                                                           \
+          memcpy(&x, from + outer, sizeof x);                                                                 \
+          y = (TO)x;                                                                                          \
+          memcpy(to + inner, &y, sizeof y);                                                                   \
+        } else {                                                                                              \
+          memcpy(&y, to + inner, sizeof y);                                                                   \
+          x = (FROM)y;                                                                                        \
+          memcpy((char *)from + outer, &x, sizeof x);                                                         \
+        }                                                                                                     \
+      }                                                                                                       \
+  }
+SD_EACH(sd_move_dd, double, double)
+SD_EACH(sd_move_df, double, float)
+SD_EACH(sd_move_fd, float, double)
+SD_EACH(sd_move_ff, float, float)
+#undef SD_EACH
+
+/* Copies of n neighbours with a change of type. */
+#if defined __x86_64__
+SD_BEGIN_AVX512
+#define SD_CONVERTED 8
+#include "convert.h"
+#undef SD_CONVERTED
+SD_END_SET
+SD_BEGIN_AVX2
+#define SD_CONVERTED 4
+#include "convert.h"
+#undef SD_CONVERTED
+SD_END_SET
+#endif
+#define SD_CONVERTED 2
+#include "convert.h"
+#undef SD_CONVERTED
+typedef void sd_converter(const char *from, char *to, long n);
+
+static sd_converter *sd_converter_of(int widens) {
+#if defined __x86_64__
+  if (sd_best_set() == SD_SET_AVX512) return widens ? sd_widen_8 : sd_narrow_8;
+  if (sd_best_set() == SD_SET_AVX2) return widens ? sd_widen_4 : sd_narrow_4;
+#endif
+  return widens ? sd_widen_2 : sd_narrow_2;
+}
+
+/* Move n samples from `first` on between a port of the other type and a buffer in the unit's layout, as sd_move does,
+   where they lie as in the buffer; tell whether they do. */
+static int sd_convert(const sd_unit *u, const sd_port *p, long first, long n, char *buffer, long tile, int out) {
+  long item = u->single ? 4 : 8, outer = p->single ? 4 : 8, columns = u->columns && p->size > 1;
+  long runs = columns ? p->size : n, length = columns ? n : p->size, apart = columns ? p->step : p->stride;
+  char *at = p->data + first * p->stride;
+  sd_converter *convert = sd_converter_of(out ? u->single : p->single);
+  if (p->single == u->single || p->scattered || p->offsets) return 0;
+  if (columns ? p->stride != outer : p->size > 1 && p->step != outer) return 0;
+  if (!columns && apart == outer * length) runs = 1, length *= n;
+  for (long k = 0; k < runs; k++) {
+    char *inner = buffer + k * item * (columns ? tile : length), *place = at + k * apart;
+    convert(out ? inner : place, out ? place : inner, length);
+  }
+  return 1;
+}
+
+/* Move n samples between a port and a buffer in the unit's layout, whose columns are `tile` apart. */
+static void sd_move(const sd_unit *u, const sd_port *p, const long *where, long n, char *buffer, long tile, int out) {
+  long item = u->single ? 4 : 8, row = u->columns ? item : item * p->size, element = u->columns ? item * tile : item;
+  void (*move)(const char *, const long *, const long *, long, long, long, char *, long, long, int) =
+      p->single ? (u->single ? sd_move_ff : sd_move_fd) : (u->single ? sd_move_df : sd_move_dd);
+  if (p->size > 1 && !u->columns && !p->offsets && p->step == item && p->single == u->single)
+    for (long i = 0; i < n; i++)
+      if (out)
+        memcpy(p->data + where[i], buffer + i * row, (size_t)row);
+      else
+        memcpy(buffer + i * row, p->data + where[i], (size_t)row);
+  else
+    move(p->data, where, p->offsets, p->step, n, p->size, buffer, row, element, out);
+}
+
+/* Copy whole lines of 64 bytes with non-temporal stores, and the rest as usual. */
+static void sd_stream(char *to, const char *from, long bytes) {
+#ifdef __SSE2__
+  long head = (long)(-(size_t)to % SD_LINE);
+  if (head < bytes && bytes >= SD_LINE) {
+    memcpy(to, from, (size_t)head);
+    for (to += head, from += head, bytes -= head; bytes >= SD_LINE; to += SD_LINE, from += SD_LINE, bytes -= SD_LINE) {
+      /* the whole line is read before it is written */
+      __m128i a = _mm_loadu_si128((const __m128i *)from), b = _mm_loadu_si128((const __m128i *)(from + 16));
+      __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)), d = _mm_loadu_si128((const __m128i *)(from + 48));
+      _mm_stream_si128((__m128i *)to, a);
+      _mm_stream_si128((__m128i *)(to + 16), b);
+      _mm_stream_si128((__m128i *)(to + 32), c);
+      _mm_stream_si128((__m128i *)(to + 48), d);
+    }
+  }
+#endif
+  memcpy(to, from, (size_t)bytes);
+}
+
+/* Copy n results from the buffer to memory of the same layout. */
+static void sd_flush(const sd_unit *u, const sd_port *p, long place, long n, const char *buffer, long tile) {
+  long item = u->single ? 4 : 8, row = p->size * item;
+  char *to = p->data + place;
+  if (u->columns || p->size == 1)
+    if (p->stride == item)
+      for (long e = 0; e < p->size; e++) sd_stream(to + e * p->step, buffer + e * tile * item, n * item);
+    else
+      for (long i = 0; i < n; i++) memcpy(to + i * p->stride, buffer + i * item, (size_t)item);
+  else if (p->stride == row)
+    sd_stream(to, buffer, n * row);
+  else
+    for (long i = 0; i < n; i++) sd_stream(to + i * p->stride, buffer + i * row, row);
+}
+
+/* A range of samples, tile by tile. Arrays that are in a unit's layout and type are read where they are. Others
+   (strided or unaligned samples, another type, partly broadcast batches) are packed into a buffer that stays in
+   the cache; so are the last samples of a batch, padded with copies of the last one. The bits of a sample do not
+   depend on any of this: each lane computes from its own sample alone. */
 
 /* Arrays of which runs go on evenly; bytes of the buffers of a tile, and bytes for which a thread needs no allocation: of a few hundred arrays. Memory that is
    given back at each call makes malloc put together all that is free. */
@@ -270,5 +586,4 @@ static long sd_range(const sd_call *c, const sd_room *r, long begin, long end, l
   }
   return -1;
 }
-
 #endif

@@ -1,13 +1,14 @@
-/* What a call consists of: its arrays, the unit that computes, and the batch.
+/* A call (its arrays, the unit that computes, and the batch), and the sums in a unit's lanes.
 
    A unit is a function, generated or interpreting, that takes whole vectors of samples in one layout and one
    type. This header has the structures that the other headers of this folder and the Cython modules share, and
    the one question that all of them ask: whether a unit can read an array where it is. It needs nothing of
-   this package. The headers in their order: unit.h, copy.h, pool.h, share.h, tile.h, sums.h, run.h. */
+   this package. The headers in their order: unit.h, tile.h, pool.h, run.h. */
 
 #ifndef SD_UNIT_H
 #define SD_UNIT_H
 #include <limits.h>
+#include <string.h>
 
 /* in[p] is where the port's data of sample 0 stand. In a unit of rows the elements of a sample are
    neighbours and si[p] is the distance in bytes from sample to sample; in a unit of columns the samples
@@ -15,7 +16,7 @@
    distance from sample to sample in both (an item's size, or 0 for a number that all samples share).
    A packed unit is one of columns whose strides are constants of its code: consecutive samples are adjacent, and a port
    of several elements holds one vector of samples for each element, one after the other.
-   A unit of turns is the body of a loop with the loop: begin to end are turns, as ../plan/steps/turns.h says. */
+   A unit of turns is the body of a loop with the loop: begin to end are turns, as ../plan/programs.h says. */
 typedef long (*sd_kernel)(long begin, long end, const char *const *in, const long *si, char *const *out,
                           const long *so, void *w, void *const *fn, long *which);
 
@@ -136,4 +137,55 @@ static inline int sd_in_its_place(const sd_call *c) {
   return 0;
 }
 
+/* Sums in a unit's lanes: two vectors for each element, which samples fill in turns, and the one number that they become. */
+
+/* Bytes of the sum of one block: two vectors for each element. */
+static __attribute__((unused)) long sd_sum_bytes(const sd_unit *u, long total) { return 2 * total * u->lanes * (u->single ? 4 : 8); }
+
+/* A sum is two vectors for each of its `total` elements, which are added to in turns. Add `count` lanes of another
+   sum's first vectors, from lane `skip` on, to those of its first or second ones from `lane` on. */
+static __attribute__((unused)) void sd_add(const sd_unit *u, long total, char *to, long turn, long lane, const char *from, long skip, long count) {
+  for (long k = 0; k < total; k++)
+    for (long l = 0; l < count; l++) {
+      long at = (2 * k + turn) * u->lanes + lane + l, other = 2 * k * u->lanes + skip + l;
+      if (u->single)
+        ((float *)to)[at] += ((const float *)from)[other];
+      else
+        ((double *)to)[at] += ((const double *)from)[other];
+    }
+}
+
+typedef double sd_doubles __attribute__((vector_size(16), aligned(8), may_alias));
+typedef float sd_floats __attribute__((vector_size(8), aligned(4), may_alias));
+
+/* Add halves onto each other, until one number is left. */
+static inline __attribute__((always_inline)) double sd_halve(const char *from, long count, int single) {
+#define SD_TWO(l) \
+  (single ? __builtin_convertvector(((const sd_floats *)from)[l], sd_doubles) : ((const sd_doubles *)from)[l])
+  sd_doubles s[8];
+  count /= 4;
+#pragma GCC unroll 8
+  for (long l = 0; l < count; l++) s[l] = SD_TWO(l) + SD_TWO(count + l);
+#pragma GCC unroll 4
+  while (count > 1) {
+    count /= 2;
+#pragma GCC unroll 4
+    for (long l = 0; l < count; l++) s[l] += s[count + l];
+  }
+  return s[0][0] + s[0][1];
+#undef SD_TWO
+}
+
+/* Add up the lanes of `count` elements of sums. */
+static __attribute__((unused)) void sd_fold(const sd_unit *u, long count, const char *from, double *to) {
+#define SD_FOLD(lanes, single) \
+  case lanes: \
+    for (long k = 0; k < count; k++) to[k] = sd_halve(from + k * 2 * lanes * (single ? 4 : 8), 2 * lanes, single); \
+    break;
+  if (u->single)
+    switch (u->lanes) { SD_FOLD(4, 1) SD_FOLD(8, 1) SD_FOLD(16, 1) }
+  else
+    switch (u->lanes) { SD_FOLD(2, 0) SD_FOLD(4, 0) SD_FOLD(8, 0) }
+#undef SD_FOLD
+}
 #endif

@@ -8,12 +8,10 @@ Invariants
     * Each text is there once: the emitters of C read it from here, and the modules compile it.
     * A lane does not depend on the lanes beside it.
 Files
-    vector.h       functions of one vector that processors have, or that are made of those
-    exponential.h  the exponential, the hyperbolic tangent and the logarithm of whole vectors
-    lanes.h        lanes that are not as the others
-    gammas.h       the gamma function, its logarithm and digamma of whole vectors
-    normals.h      erfcx and inverses of the normal distribution of whole vectors
-    sines.h        the sine and the cosine of whole vectors
+    vector.h       functions of one vector that processors have, or that are made of those; the exponential, the
+                   hyperbolic tangent, the logarithm, the sine and the cosine of whole vectors
+    special_vectors.h  lanes that are not as the others; the gamma function, its logarithm and digamma, erfcx and
+                   inverses of the normal distribution of whole vectors
     transpose.h    blocks of rows to vectors and back
     scalar.h       remainders, minima and others that C's library has otherwise than NumPy
     special.h      polygamma, beta and spherical Bessel functions, which C's library lacks

@@ -96,3 +96,173 @@ INLINE V NAME(do_exponent)(V x) {
   return NAME(do_pick)((M)(a < B((T)__builtin_inf())), e, a);
 #endif
 }
+
+#if !SINGLE && W >= 4
+
+/* The exponential, the hyperbolic tangent and the logarithm of whole vectors, of float64 where a product and a sum are
+   one instruction: the same text in the interpreter and in generated code, as vector.h has it. The C library's look
+   numbers up in tables lane by lane, which takes most of their time, and are called through a pointer, which registers
+   do not survive. */
+
+/* The smaller and the larger, and b where either is NaN. */
+INLINE V NAME(do_least)(V a, V b) {
+#if X86 == 512 && !defined __clang__
+  return __builtin_ia32_minpd512_mask(a, b, a, -1, 4);
+#elif X86 == 256 && !defined __clang__
+  return __builtin_ia32_minpd256(a, b);
+#else
+  return NAME(do_pick)((M)(a < b), a, b);
+#endif
+}
+
+INLINE V NAME(do_most)(V a, V b) {
+#if X86 == 512 && !defined __clang__
+  return __builtin_ia32_maxpd512_mask(a, b, a, -1, 4);
+#elif X86 == 256 && !defined __clang__
+  return __builtin_ia32_maxpd256(a, b);
+#else
+  return NAME(do_pick)((M)(a > b), a, b);
+#endif
+}
+
+/* p 2^n, rounded once. */
+INLINE V NAME(do_scale)(V p, V n) {
+#if X86 == 512
+  return __builtin_ia32_scalefpd512_mask(p, n, p, -1, 4);
+#else
+  M k = (M)(n + B(0x1.8p52)), h = k >> 1;
+  return p * (V)((h << 52) + (M)B(1.0)) * (V)(((k - h) << 52) + (M)B(1.0));
+#endif
+}
+
+/* q of e^r = 1 + r + r^2 q(r) for |r| <= log(2) / 2, of degree 9 and such that the largest relative error of e^r is
+   0.05 units in the last place (weighted least squares, Lawson's iteration, at 50 digits). */
+INLINE V NAME(do_exp_rest)(V r) {
+  V s = r * r, u = s * s;
+  V a = NAME(do_fma)(B(0x1.5555555555501p-3), r, B(0x1p-1));
+  V b = NAME(do_fma)(B(0x1.111111112896ep-7), r, B(0x1.55555555531ffp-5));
+  V c = NAME(do_fma)(B(0x1.a01a011bd9dbfp-13), r, B(0x1.6c16c17cc5ed3p-10));
+  V d = NAME(do_fma)(B(0x1.71df55ce620c9p-19), r, B(0x1.a019ab23ceea5p-16));
+  V e = NAME(do_fma)(B(0x1.ad1f5d1be9cb7p-26), r, B(0x1.289f94f364097p-22));
+  return NAME(do_fma)(NAME(do_fma)(e, u, NAME(do_fma)(d, s, c)), u, NAME(do_fma)(b, s, a));
+}
+
+/* x = n log 2 + r, where the product of n and the first part of log 2, which has 42 bits, is exact. What is beyond the
+   ends of float64 is taken at the ends. */
+SLOW V NAME(do_exp)(V x) {
+  x = NAME(do_least)(B(0x1.63p9), NAME(do_most)(B(-0x1.75p9), x));
+  V n = NAME(do_fma)(x, B(0x1.71547652b82fep0), B(0x1.8p52)) - B(0x1.8p52);
+  V r = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), x);
+  r = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), r);
+  return NAME(do_scale)(B(1.0) + NAME(do_fma)(NAME(do_exp_rest)(r), r * r, r), n);
+}
+
+/* tanh |x|, of a = |x|. From 0.7 on it is 1 - 2 / (e^y + 1) with y = 2 a = n log 2 + r, and 1 from 19.07 on; below it is
+   a + a s p(s) / q(s) with s = a^2, where p is of degree 2, q of degree 3 and the largest relative error 0.03 units in
+   the last place (found as above). One division serves both. */
+SLOW V NAME(do_tanh)(V x) {
+  V a = (V)((M)x & ~SIGN), y = NAME(do_least)(B(40.0), a + a), s = a * a;
+  V t = NAME(do_fma)(y, B(0x1.71547652b82fep0), B(0x1.8p52)), n = t - B(0x1.8p52);
+  V r = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), y);
+  r = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), r);
+  V e = NAME(do_fma)(NAME(do_exp_rest)(r), r * r, r), power = (V)(((M)t << 52) + (M)B(1.0));
+  V p = NAME(do_fma)(NAME(do_fma)(B(-0x1.edc975e924b9cp-1), s, B(-0x1.8d71209c9affcp+6)), s, B(-0x1.940c2b672e9dep+10));
+  V q = NAME(do_fma)(s + B(0x1.c38fda779f0a0p+6), s, B(0x1.17b04eb2fd951p+11));
+  M small = (M)(a < B(0.7));
+  V above = NAME(do_pick)(small, a * s * p, B(-2.0));
+  V below = NAME(do_pick)(small, NAME(do_fma)(q, s, B(0x1.2f09208d62f6cp+12)), NAME(do_fma)(power, e, power + B(1.0)));
+  a = NAME(do_pick)(small, a, B(1.0)) + above / below;
+  return (V)((M)a | ((M)x & SIGN));
+}
+
+/* x = 2^k (1 + f) with 3/4 <= 1 + f < 3/2, s = f / (2 + f) and log(1 + f) = 2 s + s z q(z) with z = s^2, where q is of
+   degree 7 and such that the largest relative error is 0.001 units in the last place (weighted least squares, Lawson's
+   iteration, at 60 digits). Put together as in FreeBSD's e_log.c, such that only f, f^2 / 2 and k log 2 count; the
+   product of k and the first part of log 2, which has 32 bits, is exact. */
+SLOW V NAME(do_log)(V x) {
+#if X86 == 512
+  V m = __builtin_ia32_getmantpd512_mask(x, 3 + 8, x, -1, 4), k = __builtin_ia32_getexppd512_mask(x, x, -1, 4);
+  k = k + (V)((M)(m < B(1.0)) & (M)B(1.0));
+#else
+  M tiny = (M)(x < B(0x1p-1022)), n = (M)NAME(do_pick)(tiny, x * B(0x1p54), x);
+  M e = (n - (M)B(0.75)) >> 52;
+  V m = (V)(n - (e << 52)), k = (V)(e + (M)B(0x1.8p52)) - B(0x1.8p52);
+  k = k - (V)(tiny & (M)B(54.0));
+#endif
+  V f = m - B(1.0), s = f / (B(2.0) + f), z = s * s, w = z * z, h = B(0.5) * f * f;
+  V a = NAME(do_fma)(B(0x1.999999999c0f8p-2), z, B(0x1.555555555554fp-1));
+  V b = NAME(do_fma)(B(0x1.c71c7488df537p-3), z, B(0x1.24924921ec045p-2));
+  V c = NAME(do_fma)(B(0x1.3b358bd0e3e9cp-3), z, B(0x1.745c4c79ac91dp-3));
+  V d = NAME(do_fma)(B(0x1.1b69f84731c71p-3), z, B(0x1.0dcf11c5efec4p-3));
+  V q = NAME(do_fma)(NAME(do_fma)(d, w, c), w * w, NAME(do_fma)(b, w, a));
+  V r = NAME(do_fma)(s, NAME(do_fma)(q, z, h), k * B(0x1.a39ef35793c76p-33));
+  r = NAME(do_fma)(k, B(0x1.62e42feep-1), f - (h - r));
+#if X86 != 512
+  r = NAME(do_pick)((M)(x < B(__builtin_inf())) & (M)(x > B(0.0)), r, x + x);
+  r = NAME(do_pick)((M)(x == B(0.0)), B(-__builtin_inf()), r);
+  r = NAME(do_pick)((M)(x < B(0.0)), B(__builtin_nan("")), r);
+#endif
+  return r;
+}
+
+#endif
+
+#if !SINGLE && W == 8
+
+/* The sine and the cosine of whole vectors, of float64 where a product and a sum are one instruction: the same text in
+   the interpreter and in generated code, as vector.h has it. Both are made of one reduction and of the same two
+   polynomials, so they are computed together. Errors are below 1.5 units in the last place. */
+
+/* Whether no lane is beyond 2^20 or NaN. */
+INLINE int NAME(do_are_near)(V a) {
+#if X86 == 512 && !defined __clang__
+  return __builtin_ia32_cmppd512_mask(a, B(0x1p20), 2, -1, 4) == 255;
+#elif X86 == 256
+  return __builtin_ia32_movmskpd256((V)(M)(a <= B(0x1p20))) == 15;
+#else
+  long long near = -1;
+  for (int l = 0; l < W; l++) near &= ((M)(a <= B(0x1p20)))[l];
+  return near != 0;
+#endif
+}
+
+/* Lanes beyond 2^20, infinite or NaN: by the C library, one by one. */
+SLOW V NAME(do_far)(V x, V s, V *c) {
+  for (int l = 0; l < W; l++)
+    if (!(__builtin_fabs(x[l]) <= 0x1p20)) s[l] = __builtin_sin(x[l]), (*c)[l] = __builtin_cos(x[l]);
+  return s;
+}
+
+/* |x| = n pi/2 + r for |r| <= pi/4. Of the three parts of pi/2 the first has 33 bits, so its product is exact, and so is
+   what it leaves, even where that is small. The polynomials are those of FreeBSD's k_sin.c and k_cos.c. An odd n
+   exchanges them; its second bit and the sign of x turn the signs. */
+SLOW V NAME(do_sin_cos)(V x, V *c) {
+  V a = (V)((M)x & ~SIGN), t = NAME(do_fma)(a, B(0x1.45f306dc9c883p-1), B(0x1.8p52)), n = t - B(0x1.8p52);
+  V r = NAME(do_fma)(n, B(-0x1.921fb544p+0), a);
+  r = NAME(do_fma)(n, B(-0x1.1701b839a252p-88), NAME(do_fma)(n, B(-0x1.0b4611a626331p-34), r));
+  V z = r * r, y = z * z;
+  V p = NAME(do_fma)(NAME(do_fma)(B(0x1.5d93a5acfd57cp-33), z, B(-0x1.ae5e68a2b9cebp-26)), y,
+                     NAME(do_fma)(B(0x1.71de357b1fe7dp-19), z, B(-0x1.a01a019c161d5p-13)));
+  V q = NAME(do_fma)(NAME(do_fma)(B(-0x1.8fae9be8838d4p-37), z, B(0x1.1ee9ebdb4b1c4p-29)), y,
+                     NAME(do_fma)(B(-0x1.27e4f809c52adp-22), z, B(0x1.a01a019cb159p-16)));
+  p = NAME(do_fma)(p, y, NAME(do_fma)(B(0x1.111111110f8a6p-7), z, B(-0x1.5555555555549p-3)));
+  q = NAME(do_fma)(q, y, NAME(do_fma)(B(-0x1.6c16c16c15177p-10), z, B(0x1.555555555554cp-5)));
+  V s = NAME(do_fma)(r * z, p, r), k = NAME(do_fma)(NAME(do_fma)(q, z, B(-0.5)), z, B(1.0));
+  M m = (M)t, odd = -(m & 1), turn = m << 62;
+  *c = (V)((M)NAME(do_pick)(odd, s, k) ^ ((turn ^ (m << 63)) & SIGN));
+  s = (V)((M)NAME(do_pick)(odd, k, s) ^ ((turn ^ (M)x) & SIGN));
+  return __builtin_expect(NAME(do_are_near)(a), 1) ? s : NAME(do_far)(x, s, c);
+}
+
+INLINE V NAME(do_sin)(V x) {
+  V c;
+  return NAME(do_sin_cos)(x, &c);
+}
+
+INLINE V NAME(do_cos)(V x) {
+  V c;
+  NAME(do_sin_cos)(x, &c);
+  return c;
+}
+
+#endif

@@ -11,7 +11,172 @@
 
    This header has what all machines share: the bytecode, the scalar functions and the choice of a machine where
    it runs. machine.h and tiles.h are the machine itself, compiled once for every instruction set that a processor of
-   this architecture may have, and for float64 and float32. Needs libm, ../functions, instructions.h and handlers.h. */
+   this architecture may have, and for float64 and float32. */
+
+#ifndef SD_INTERPRETER_H
+#define SD_INTERPRETER_H
+#include "../system/sets.h"
+
+/* The code of each instruction, which machine.h makes of the rows of the table below. The macros are the same for
+   every kind of vector, so they are defined once; what they name (V, M, B, NAME, AT, VECTOR, the registers) is
+   defined where they are used. */
+
+/* Operations on vectors. */
+#define F_add(x, y) ((x) + (y))
+#define F_subtract(x, y) ((x) - (y))
+#define F_multiply(x, y) ((x) * (y))
+#define F_divide(x, y) ((x) / (y))
+#define F_minimum(x, y) NAME(do_pick)((M)(x <= y) | (M)(x != x), x, y)
+#define F_maximum(x, y) NAME(do_pick)((M)(x >= y) | (M)(x != x), x, y)
+#define F_copysign(x, y) NAME(do_copysign)(x, y)
+#define F_less(x, y) ((V)(M)(x < y))
+#define F_less_equal(x, y) ((V)(M)(x <= y))
+#define F_equal(x, y) ((V)(M)(x == y))
+#define F_not_equal(x, y) ((V)(M)(x != y))
+#define F_logical_and(x, y) ((V)((M)x & (M)y))
+#define F_logical_or(x, y) ((V)((M)x | (M)y))
+#define F_negative(x) (-(x))
+#define F_abs(x) ((V)((M)x & ~SIGN))
+#define F_sqrt(x) NAME(do_sqrt)(x)
+#define F_floor(x) NAME(do_floor)(x)
+#define F_ceil(x) NAME(do_ceil)(x)
+#define F_rint(x) NAME(do_rint)(x)
+#define F_trunc(x) NAME(do_trunc)(x)
+#define F_sign(x) NAME(do_sign)(x)
+#define F_fraction(x) NAME(do_fraction)(x)
+#define F_exponent(x) NAME(do_exponent)(x)
+#define F_logical_not(x) ((V) ~(M)x)
+#define F_to_real(x) ((V)((M)x & (M)B(1.0)))
+
+/* The same for every vector of a tile: the registers of the accumulator and the vectors of operands. */
+#define SD_ONCE(X, ...) X(0, __VA_ARGS__)
+#define SD_EIGHT(X, ...)                                                                           \
+  X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)        \
+  X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
+#define NEXT goto *table[*ip]
+/* What reads operands from the code, and the operands by their names in the table. */
+#define NONE ip += 1
+#define ONE p = AT(ip[1]), ip += 2
+#define TWO p = AT(ip[1]), q = AT(ip[2]), ip += 3
+#define THREE p = AT(ip[1]), q = AT(ip[2]), r = AT(ip[3]), ip += 4
+#define NUMBER_AT(k) const V number = VECTOR(consts + ip[k], 0)
+#define NUMBER NUMBER_AT(1); ip += 2
+#define ONE_NUMBER NUMBER_AT(2); p = AT(ip[1]), ip += 3
+#define TWO_NUMBER NUMBER_AT(3); p = AT(ip[1]), q = AT(ip[2]), ip += 4
+#define NUMBER_ONE NUMBER_AT(1); p = AT(ip[2]), ip += 3
+#define OF_A(k) a##k
+#define OF_B(k) b##k
+#define OF_C(k) c##k
+#define OF_K(k) number
+#define OF_P(k) VECTOR(p, k)
+#define OF_Q(k) VECTOR(q, k)
+#define OF_R(k) VECTOR(r, k)
+
+#define MOVE_TO(k, to, from) to(k) = from(k);
+#define SAVE(k, to) ((V *)to)[k] = a##k;
+#define SAVE_ROW(k, to) V_AT(to, (long)sizeof(V), k) = a##k;
+#define SAVE_FIRST(k, to) if (k < groups) V_AT(to, (long)sizeof(V), k) = a##k;
+#define ADD_FIRST(k, to) if (k < groups) to[k & 1] += a##k;
+#define DO_UNARY(k, f, x) { const V x_ = x(k); a##k = f(x_); }
+#define DO_BINARY(k, f, x, y) { const V x_ = x(k), y_ = y(k); a##k = f(x_, y_); }
+#define DO_OUTER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(a##k, z_); }
+#define DO_LATER(k, f, g, x, y) { const V x_ = x(k), y_ = y(k), z_ = g(x_, y_); a##k = f(z_, a##k); }
+#define WHERE(k, m, x, y) a##k = NAME(do_pick)((M)m(k), x(k), y(k));
+#define FMA(k, x, y, z) a##k = NAME(do_fma)(x(k), y(k), z(k));
+#define CODE(name)
+#define CODE_UNARY(name, form, x, read) \
+  do_##name##_##form : { read; EVERY(DO_UNARY, F_##name, OF_##x) } NEXT;
+#define CODE_BINARY(name, form, x, y, read) \
+  do_##name##_##form : { read; EVERY(DO_BINARY, F_##name, OF_##x, OF_##y) } NEXT;
+#define CODE_OUTER(name, inner, form, x, y, read) \
+  do_##name##_##inner##_a##form : { read; EVERY(DO_OUTER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
+#define CODE_LATER(name, inner, form, x, y, read) \
+  do_##name##_##inner##_##form##a : { read; EVERY(DO_LATER, F_##name, F_##inner, OF_##x, OF_##y) } NEXT;
+#define ZERO(k, to) to(k) = B(0.0);
+
+/* The instructions of the interpreter, one table: opcodes, their names for the assembler and the code of machine.h
+   are all made of its rows. */
+
+/* Every instruction, by where its operands are: a, b and c are tiles in registers, a the accumulator;
+   m is a tile in memory, s the one before it once more, k a number, one vector for all of the tile.
+   What is computed goes to the accumulator. A row has the name, the form, the operands by their names
+   above, and what reads them from the code. Operands that may change places are in the order
+   a, m, b, c, k. OUTER and LATER are two operations in one, the second on the result of the first;
+   LATER has the accumulator behind it. */
+#define SD_FORMS(X, name) \
+  X(name, am, A, P, ONE) X(name, ma, P, A, ONE) X(name, mm, P, Q, TWO) X(name, aa, A, A, NONE)
+#define SD_SYMMETRIC(X, name) \
+  X(name, am, A, P, ONE) X(name, mm, P, Q, TWO) X(name, aa, A, A, NONE) \
+  X(name, ms, P, P, ONE) X(name, ak, A, K, NUMBER) X(name, mk, P, K, ONE_NUMBER)
+#define SD_ORDERED(X, name) \
+  SD_FORMS(X, name) X(name, ak, A, K, NUMBER) X(name, ka, K, A, NUMBER) \
+  X(name, mk, P, K, ONE_NUMBER) X(name, km, K, P, NUMBER_ONE)
+#define SD_UNARY(X, name) X(name, a, A, NONE) X(name, m, P, ONE)
+#define SD_PAIR(X, name, inner) X(name, inner, mm, P, Q, TWO)
+#define SD_PAIRS(X, name) SD_PAIR(X, name, multiply) SD_PAIR(X, name, add) SD_PAIR(X, name, subtract)
+#define SD_PRODUCT(X, name) X(name, multiply, ms, P, P, ONE) X(name, multiply, mk, P, K, ONE_NUMBER)
+#define SD_INSTRUCTIONS(MOVE, UNARY, BINARY, OUTER, LATER) \
+  MOVE(end) MOVE(load) MOVE(save) \
+  MOVE(rows1) MOVE(rows2) MOVE(rows3) MOVE(rows4) MOVE(rows8) MOVE(column) MOVE(shared) \
+  MOVE(stores) MOVE(columns) MOVE(fill_columns) MOVE(sums) \
+  MOVE(to_column) MOVE(to_number) MOVE(to_sum) MOVE(ask_rows) MOVE(ask_column) \
+  MOVE(call1) MOVE(call2) MOVE(lanes1) MOVE(lanes2) MOVE(lanes3) MOVE(lanes4) \
+  MOVE(library1) MOVE(library2) MOVE(library3) MOVE(library4) \
+  SD_SYMMETRIC(BINARY, add) SD_ORDERED(BINARY, subtract) \
+  SD_SYMMETRIC(BINARY, multiply) SD_ORDERED(BINARY, divide) \
+  SD_FORMS(BINARY, minimum) SD_FORMS(BINARY, maximum) SD_FORMS(BINARY, copysign) \
+  SD_FORMS(BINARY, less) SD_FORMS(BINARY, less_equal) SD_FORMS(BINARY, equal) SD_FORMS(BINARY, not_equal) \
+  SD_FORMS(BINARY, logical_and) SD_FORMS(BINARY, logical_or) \
+  SD_PAIRS(OUTER, add) SD_PAIRS(OUTER, subtract) SD_PAIRS(OUTER, multiply) SD_PAIRS(OUTER, divide) \
+  SD_PAIRS(LATER, subtract) SD_PAIRS(LATER, divide) \
+  SD_PRODUCT(OUTER, add) SD_PRODUCT(OUTER, subtract) SD_PRODUCT(LATER, subtract) \
+  SD_UNARY(UNARY, negative) SD_UNARY(UNARY, abs) SD_UNARY(UNARY, sqrt) SD_UNARY(UNARY, floor) \
+  SD_UNARY(UNARY, ceil) SD_UNARY(UNARY, rint) SD_UNARY(UNARY, trunc) SD_UNARY(UNARY, sign) \
+  SD_UNARY(UNARY, fraction) SD_UNARY(UNARY, exponent) SD_UNARY(UNARY, logical_not) SD_UNARY(UNARY, to_real) \
+  MOVE(where_amm) MOVE(where_mam) MOVE(where_mma) MOVE(where_mmm) \
+  MOVE(fma_amm) MOVE(fma_mma) MOVE(fma_mmm) MOVE(fma_amk) MOVE(fma_mmk)
+
+/* Those that only machines with 32 vector registers have. */
+#define SD_SYMMETRIC_REGISTERS(X, name) \
+  X(name, ab, A, B, NONE) X(name, ac, A, C, NONE) X(name, mb, P, B, ONE) X(name, mc, P, C, ONE) \
+  X(name, bb, B, B, NONE) X(name, bc, B, C, NONE) X(name, cc, C, C, NONE) \
+  X(name, bk, B, K, NUMBER) X(name, ck, C, K, NUMBER)
+#define SD_ORDERED_REGISTERS(X, name) \
+  SD_SYMMETRIC_REGISTERS(X, name) X(name, ba, B, A, NONE) X(name, ca, C, A, NONE) \
+  X(name, bm, B, P, ONE) X(name, cm, C, P, ONE) X(name, cb, C, B, NONE) \
+  X(name, kb, K, B, NUMBER) X(name, kc, K, C, NUMBER)
+#define SD_PRODUCT_REGISTERS(X, name) \
+  X(name, multiply, mb, P, B, ONE) X(name, multiply, mc, P, C, ONE) X(name, multiply, bb, B, B, NONE) \
+  X(name, multiply, bc, B, C, NONE) X(name, multiply, cc, C, C, NONE) \
+  X(name, multiply, bk, B, K, NUMBER) X(name, multiply, ck, C, K, NUMBER)
+#define SD_REGISTER_INSTRUCTIONS(MOVE, UNARY, BINARY, OUTER, LATER) \
+  MOVE(put_b) MOVE(put_c) MOVE(load_b) MOVE(load_c) \
+  SD_SYMMETRIC_REGISTERS(BINARY, add) SD_ORDERED_REGISTERS(BINARY, subtract) \
+  SD_SYMMETRIC_REGISTERS(BINARY, multiply) SD_ORDERED_REGISTERS(BINARY, divide) \
+  SD_PRODUCT_REGISTERS(OUTER, add) SD_PRODUCT_REGISTERS(OUTER, subtract) SD_PRODUCT_REGISTERS(LATER, subtract)
+
+/* What to make of a row: its number, its name as text, and in machine.h its code. */
+#define SD_NUMBER(name) SD_OP_##name,
+#define SD_STRING(name) #name,
+#define SD_LABEL(name) &&do_##name,
+#define SD_EACH_ROW(LIST, X) LIST(X, X##_UNARY, X##_BINARY, X##_OUTER, X##_LATER)
+#define SD_NUMBER_UNARY(name, form, x, read) SD_NUMBER(name##_##form)
+#define SD_NUMBER_BINARY(name, form, x, y, read) SD_NUMBER(name##_##form)
+#define SD_NUMBER_OUTER(name, inner, form, x, y, read) SD_NUMBER(name##_##inner##_a##form)
+#define SD_NUMBER_LATER(name, inner, form, x, y, read) SD_NUMBER(name##_##inner##_##form##a)
+#define SD_STRING_UNARY(name, form, x, read) SD_STRING(name##_##form)
+#define SD_STRING_BINARY(name, form, x, y, read) SD_STRING(name##_##form)
+#define SD_STRING_OUTER(name, inner, form, x, y, read) SD_STRING(name##_##inner##_a##form)
+#define SD_STRING_LATER(name, inner, form, x, y, read) SD_STRING(name##_##inner##_##form##a)
+#define SD_LABEL_UNARY(name, form, x, read) SD_LABEL(name##_##form)
+#define SD_LABEL_BINARY(name, form, x, y, read) SD_LABEL(name##_##form)
+#define SD_LABEL_OUTER(name, inner, form, x, y, read) SD_LABEL(name##_##inner##_a##form)
+#define SD_LABEL_LATER(name, inner, form, x, y, read) SD_LABEL(name##_##inner##_##form##a)
+enum {
+  SD_EACH_ROW(SD_INSTRUCTIONS, SD_NUMBER) SD_EACH_ROW(SD_REGISTER_INSTRUCTIONS, SD_NUMBER) SD_OPCODE_COUNT
+};
+static const char *const sd_opcodes[] = {
+    SD_EACH_ROW(SD_INSTRUCTIONS, SD_STRING) SD_EACH_ROW(SD_REGISTER_INSTRUCTIONS, SD_STRING)};
 
 #include <math.h>
 #include <stdint.h>
@@ -24,8 +189,6 @@
 #include "../functions/tails.h"
 #include "../functions/integrals.h"
 #include "../functions/hypergeometric.h"
-#include "handlers.h"
-#include "instructions.h"
 
 #ifndef __has_builtin
 #define __has_builtin(x) 0
@@ -141,7 +304,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #define SD_JOIN(a, b) SD_JOIN_(a, b)
 
 #if defined __x86_64__
-#include "../system/sets/begin_avx512.h"
+SD_BEGIN_AVX512
 #define SD_REGISTERS 1
 #define SINGLE 0
 #define W 8
@@ -154,8 +317,8 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #undef W
 #undef SINGLE
 #undef SD_REGISTERS
-#include "../system/sets/end_set.h"
-#include "../system/sets/begin_avx2.h"
+SD_END_SET
+SD_BEGIN_AVX2
 #define SD_REGISTERS 0
 #define SINGLE 0
 #define W 4
@@ -168,7 +331,7 @@ enum { SD_SCALARS = sizeof sd_scalars / sizeof *sd_scalars };
 #undef W
 #undef SINGLE
 #undef SD_REGISTERS
-#include "../system/sets/end_set.h"
+SD_END_SET
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
 #if defined __aarch64__
@@ -231,3 +394,4 @@ static long sd_registers(long lanes, int single) {
   return 0 * (lanes + single);
 #endif
 }
+#endif

@@ -2,7 +2,7 @@
    run bytecode, for tiles of eight vectors and of one. Included once for each kind of vector, under the options of an
    instruction set that has such registers; all names end in W or are undefined at the end.
 
-   Needs interpreter.h, which includes it, vectors.h, tiles.h and handlers.h. */
+   Needs interpreter.h, which includes it, vectors.h and tiles.h. */
 
 #include "vectors.h"
 
@@ -13,9 +13,7 @@
 #endif
 
 #if !SINGLE && W >= 4
-#include "../functions/lanes.h"
-#include "../functions/gammas.h"
-#include "../functions/normals.h"
+#include "../functions/special_vectors.h"
 #endif
 
 #if SINGLE && W >= 8
@@ -51,4 +49,6 @@ IN_HALVES(do_erfcinv)
 #define TILE 8
 #include "tiles.h"
 
-#include "undefine.h"
+#define SD_END
+#include "vectors.h"
+#undef SD_END

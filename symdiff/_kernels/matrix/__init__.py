@@ -11,21 +11,19 @@ Invariants
     * Everything is computed in float64; matrices and results may be float32 in memory.
     * Nothing is allocated, and nothing is kept between calls.
 Files
-    call.h         what the kernels take, and the table of them
+    call.h         what the kernels take, and the table of them; determinants of factors; memory of products
     kernels.h      the kernels for every instruction set
-    kind.h         the kernels for one kind of vector
-    moves.h        matrices to vectors and back
-    tiles.h        sums of products in registers; substitution and inverses, which consist of these
-    eliminate.h    LU with partial pivoting
-    cholesky.h     Cholesky's factorization
-    determinant.h  determinants of factors
-    symmetric_eigen.h  eigenvalues and eigenvectors of symmetric matrices
-    products       products of matrices and vectors, of any size
-    batch.h        batches: samples in lanes, or one matrix at a time
+    kind.h         the kernels for one kind of vector: matrices to vectors and back; batches, samples in lanes or one
+                   matrix at a time
+    tiles.h        sums of products in registers; substitution, inverses and Cholesky's factorization, which consist
+                   of these
+    factorizations.h  LU with partial pivoting; eigenvalues and eigenvectors of symmetric matrices
+    gemm.h         products of matrices and vectors, of any size
+    gemm_kernels.h  these for one type and instruction set
     batches.pxd    the kernels as other modules call them
-    batches.pyx    the kernels over NumPy's arrays
-    sparse.pyx     elements of the inverse of a sparse matrix, from factors that SciPy has made
+    batches.pyx    the kernels over NumPy's arrays; elements of the inverse of a sparse matrix, from factors that SciPy
+                   has made
 Add
-    an operation: a function in ``batch.h``, its place in the table of ``call.h``, its function of arrays in
+    an operation: a function in ``kind.h``, its place in the table of ``call.h``, its function of arrays in
     ``batches.pyx``
 """

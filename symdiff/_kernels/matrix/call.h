@@ -1,12 +1,16 @@
+/* What the kernels of matrices take, determinants of factors, and the memory of products. */
+
+#ifndef SD_MATRIX_CALL_H
+#define SD_MATRIX_CALL_H
+#include <math.h>
+#include <string.h>
+
 /* What the kernels of matrices take: small and medium matrices, a batch of them at a time.
 
    Matrices are n rows of n, in C order, sample after sample; strides are from sample to sample, in elements. Matrices,
    right-hand sides and results are float64, or float32 where ``single``. Factors are always float64, and so is the
    computation: what float32 loses to the condition of a matrix is soon all of its digits. A sample's bits
    depend neither on its place in the batch nor on the samples beside it. */
-
-#ifndef SD_MATRIX_CALL_H
-#define SD_MATRIX_CALL_H
 
 typedef struct {
   long n, count;         /* rows of a matrix, 1 to SD_MATRIX_MOST; matrices */
@@ -61,4 +65,108 @@ enum { SD_MATRIX_MOST = 1024, SD_MATRIX_USUAL = 512 };
 enum { SD_SPECTRUM_MOST = 32, SD_EIGENVECTORS_MOST = 25, SD_SPECTRUM_LANES = 16 };
 static inline long sd_spectrum_most(int vectors) { return vectors ? SD_EIGENVECTORS_MOST : SD_SPECTRUM_MOST; }
 
+/* Determinants of triangular factors, one matrix at a time, without overflow or underflow on the way: mantissas are
+   multiplied, exponents added. */
+
+/* x = mantissa 2^exponent with 0.5 <= mantissa < 1, as frexp has it, for x that is finite and not negative. */
+static inline double sd_mantissa(double x, long *exponent) {
+  unsigned long long bits;
+  *exponent = 0;
+  if (x < 0x1p-1022) {
+    if (x == 0) return 0;
+    x *= 0x1p54;
+    *exponent = -54;
+  }
+  memcpy(&bits, &x, sizeof bits);
+  *exponent += (long)(bits >> 52) - 1022;
+  bits = (bits & 0xfffffffffffffULL) | 1022ULL << 52;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* |det U| = mantissa 2^exponent, 0.7 < mantissa < 1.5, or the mantissa is 0, inf or nan; ``step`` is from one
+   element of the diagonal to the next. A product has 0 for a factor, or inf and 0: then it is 0, or nan. */
+static inline double sd_split_product(long n, const double *u, long step, long *exponent, int *negative) {
+  double product = 1, infinite = 1;
+  long sum = 0, e;
+  int sign = 0;
+  for (long k = 0; k < n; k++) {
+    double x = u[k * step], size = __builtin_fabs(x);
+    sign ^= __builtin_signbit(x) != 0;
+    if (!(size < __builtin_inf()))
+      infinite *= size;
+    else {
+      product *= sd_mantissa(size, &e);
+      sum += e;
+    }
+    if (k % 32 == 31) {
+      product = sd_mantissa(product, &e);
+      sum += e;
+    }
+  }
+  if (product > 0) {
+    product = sd_mantissa(product, &e);
+    sum += e;
+    if (product < 0.70710678118654752) {
+      product *= 2;
+      sum -= 1;
+    }
+  }
+  *exponent = sum;
+  *negative = sign;
+  return infinite == 1 ? product : infinite * product;
+}
+
+/* The parity of exchanges of rows. */
+static inline int sd_parity(long n, const int *pivots) {
+  int odd = 0;
+  for (long k = 0; k < n; k++) odd ^= pivots[k] != k;
+  return odd;
+}
+
+/* The number mantissa 2^exponent. */
+static inline double sd_scaled(double mantissa, long exponent) {
+  if (exponent > 4000) exponent = 4000;
+  if (exponent < -4000) exponent = -4000;
+  return __builtin_ldexp(mantissa, (int)exponent);
+}
+
+/* Its logarithm. log 2 is in two parts, the first of which has 32 bits. */
+static inline double sd_logarithm(double mantissa, long exponent) {
+  if (mantissa == 0 || !(mantissa < __builtin_inf())) return __builtin_log(mantissa);
+  return exponent * 0x1.62e42feep-1 + (exponent * 0x1.a39ef35793c76p-33 + __builtin_log(mantissa));
+}
+
+static inline double sd_product(long n, const double *lu, const int *pivots) {
+  long exponent;
+  int negative;
+  double size = sd_split_product(n, lu, n + 1, &exponent, &negative);
+  size = sd_scaled(size, exponent);
+  if (size == 0) return 0;
+  return negative ^ sd_parity(n, pivots) ? -size : size;
+}
+
+/* log |det A|, and the sign of det A: 0 where that is 0. */
+static inline double sd_log_product(long n, const double *lu, const int *pivots, double *sign) {
+  long exponent;
+  int negative;
+  double size = sd_split_product(n, lu, n + 1, &exponent, &negative);
+  *sign = size == 0 ? 0 : size != size ? size : negative ^ sd_parity(n, pivots) ? -1 : 1;
+  return sd_logarithm(size, exponent);
+}
+
+/* Sizes of the blocks of a matrix product, and the memory that it takes. */
+
+/* SD_GEMM_DEPTH products are summed in registers, and these sums are added in order. The bits of a result depend on that,
+   hence one number for all machines. A tile's columns of that depth lie in the first-level cache, SD_GEMM_ACROSS columns
+   and SD_GEMM_DOWN rows in the second. A matrix of SD_GEMM_NEAR bytes is read as it stands: the first-level cache has it. */
+enum { SD_GEMM_DEPTH = 192, SD_GEMM_ACROSS = 288, SD_GEMM_DOWN = 96, SD_GEMM_WIDEST = 16, SD_GEMM_NEAR = 32768, SD_GEMM_LINE = 64 };
+
+/* Bytes of scratch memory of a product of m × k and k × n numbers of so many bytes each. */
+static inline long sd_gemm_bytes(long m, long n, long k, long item) {
+  long side = m > n ? m : n, depth = k < SD_GEMM_DEPTH ? k : SD_GEMM_DEPTH;
+  long across = (side < SD_GEMM_ACROSS ? side : SD_GEMM_ACROSS) + SD_GEMM_WIDEST;
+  long down = (side < SD_GEMM_DOWN ? side : SD_GEMM_DOWN) + SD_GEMM_WIDEST;
+  return item * (depth * (across + down) + SD_GEMM_WIDEST) + SD_GEMM_LINE;
+}
 #endif

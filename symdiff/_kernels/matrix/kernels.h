@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../system/sets.h"
 #include "call.h"
-#include "determinant.h"
 
 /* Rows up to which lanes hold samples where these are enough; columns that begin together. */
 enum { SD_TOGETHER = 48, SD_BLOCK = 8 };
@@ -48,16 +48,16 @@ static long sd_determinant_lu(const sd_matrix_call *call, void *workspace) {
 #define SINGLE 0
 
 #if defined __x86_64__
-#include "../system/sets/begin_avx512.h"
+SD_BEGIN_AVX512
 #define W 8
 #include "kind.h"
 #undef W
-#include "../system/sets/end_set.h"
-#include "../system/sets/begin_avx2.h"
+SD_END_SET
+SD_BEGIN_AVX2
 #define W 4
 #include "kind.h"
 #undef W
-#include "../system/sets/end_set.h"
+SD_END_SET
 #endif
 /* SSE2 and NEON, which every x86-64 and every AArch64 has; elsewhere what the compiler makes of two lanes */
 #define W 2

@@ -10,18 +10,20 @@ Invariants
     * The order of sums does not depend on the number of threads: tiles are summed in groups, groups in order.
     * A nan in one sample reaches no other sample.
 Files
-    plan.h        the structures, and views of arrays
-    steps         what each kind of step does: programs, products, moves, reductions, factorizations
-    run.h         a call: phases, tiles, threads; the table of steps
+    plan.h        the structures, views of arrays, and what steps may reach
+    nest.h        loops over strided arrays: copies, sums and other reductions
+    programs.h    steps that run a scalar program; the bodies of loops, in place
+    products.h    products of arrays, and the threads that share them
+    matrices.h    stacks of matrices: factorizations, adjugates, eigenvalues
+    positions.h   elements at positions, and in order
+    run.h         a call: phases, tiles, threads, loops of samples; the table of steps
     bind.pxd      bound plans as C's structures
     bind.pyx      from tuples to these, checked
     executor.pxd  plans as the call path sees them
-    executor.pyx  plans and their units, calls of plans
-    entry.pxd     what the call path asks for
-    entry.pyx     the plans of a kernel, by kinds of calls
+    executor.pyx  plans and their units, calls of plans, the plans of a kernel by kinds of calls
 Add
-    a kind of step: a tuple in ``lowering/plan/bound.py``, a function in ``steps/``, its row in ``run.h``, checks in
-    ``bind.pyx``
+    a kind of step: a tuple in ``lowering/plan/bound.py``, a function in one of the headers, its row in ``run.h``,
+    checks in ``bind.pyx``
 """
 
 from .executor import Plan, PlanUnits

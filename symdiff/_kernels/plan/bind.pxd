@@ -1,6 +1,6 @@
 """Bound plans as C's structures (``plan.h``)."""
 
-from ..arrays.describe cimport sd_unit
+from ..arrays cimport sd_unit
 from ..matrix.batches cimport sd_matrix_functions
 
 cdef extern from "batch/unit.h":
@@ -72,7 +72,7 @@ cdef extern from "plan/plan.h":
     void sd_resolve(const sd_view *v, const long *strides, long *offset, long *along) noexcept nogil
 
 
-cdef extern from "plan/steps/checks.h":
+cdef extern from "plan/plan.h":
     int sd_is_padded(const sd_plan *plan, long room) noexcept nogil
     int sd_may_write(const sd_plan *plan, const sd_array *a) noexcept nogil
     const char *sd_bad_window(sd_plan *plan, int k) noexcept nogil
@@ -84,7 +84,7 @@ cdef extern from "plan/steps/checks.h":
     const char *sd_bad_routine(const sd_plan *plan, const sd_step *s, long *scratch, double *cost) noexcept nogil
 
 
-cdef extern from "matrix/products/sizes.h":
+cdef extern from "matrix/call.h":
     long sd_gemm_bytes(long m, long n, long k, long item) noexcept nogil
 
 

@@ -46,3 +46,14 @@ class Plan:
         count: int,
         threads: int = 1,
     ) -> tuple[tuple[int, ...], str] | None: ...
+
+class PlanEntry:
+    def __init__(
+        self,
+        plan: Plan | None,
+        pattern: Sequence[bool],
+        single: bool,
+        values: Sequence[int],
+        rows: int,
+        outputs: Sequence[tuple[int, ...]],
+    ) -> None: ...

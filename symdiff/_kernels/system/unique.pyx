@@ -1,23 +1,119 @@
-"""Objects of which there is one for each description: the nodes of graphs.
+"""Objects of which there is one for each description (the nodes of graphs), their tables, and sizes of their values.
 
 A graph holds millions of nodes, and each of them is asked for several times, so a node is one small object and
 its place in a table of addresses. The table does not keep a node alive: a node leaves it when its memory is freed.
 
 Whatever may run other code (comparing payloads, allocating memory, which may start the collector) may change the
 table, so a search begins again where the table has changed meanwhile. Everything runs with the interpreter's lock.
+
+Sizes are those of numbers at many points at once: logarithms, of which products are sums and sums the largest. Rules ask
+for the sizes of every part of what they make, so these are C arrays; NumPy takes ten times as long for vectors of this
+length. A size may be infinite, and what is made of infinite ones none.
 """
 
-from zlib import crc32
-
-from cpython.list cimport PyList_Append, PyList_GET_SIZE
+from cpython cimport array
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.list cimport PyList_Append, PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from cpython.object cimport PyObject, PyTypeObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
+from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_Pack
 from cpython.unicode cimport PyUnicode_AsUTF8
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport fabs
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-cdef extern from "system/attributes.h":
+from array import array as _array
+from zlib import crc32
+
+cdef extern from *:
+    """
+    /* Attributes of a type of which there are many objects, read without a call of Python. */
+    #include <stddef.h>
+    #include <structmember.h>
+
+    #define SD_PREDICATES 64
+    #define SD_NUMBERS 1024
+    /* Slots of a table that hold nothing, and those whose object is gone. */
+    enum { SD_FREE, SD_GONE };
+
+    static PyMemberDef sd_fields[8];
+    static PyGetSetDef sd_computed[SD_PREDICATES + 2];
+
+    /* How an attribute is read, found by the address of its name: Python's own way searches each class for the name, and
+     * rules of simplification read a few hundred of them for each node. */
+    typedef struct {
+      PyObject *name;
+      PyTypeObject *type; /* of the objects that have it */
+      PyMemberDef *field;
+      PyGetSetDef *computed;
+    } sd_attribute;
+
+    #define SD_ATTRIBUTES 256
+    static sd_attribute sd_attributes[SD_ATTRIBUTES];
+
+    static inline size_t sd_place(PyObject *name)
+    {
+      return ((size_t)name >> 4) * 0x9E3779B97F4A7C15ULL >> 56;
+    }
+
+    /* Put a descriptor among the attributes of a type; the reference to it is stolen. */
+    static int sd_put(PyTypeObject *type, PyMemberDef *field, PyGetSetDef *computed, PyObject *descriptor)
+    {
+      if (descriptor == NULL)
+        return -1;
+      PyObject *name = PyUnicode_InternFromString(field != NULL ? field->name : computed->name); /* kept for good */
+      int failed = name == NULL ? -1 : PyDict_SetItem(type->tp_dict, name, descriptor);
+      Py_DECREF(descriptor);
+      PyType_Modified(type);
+      if (failed)
+        return -1;
+      size_t at = sd_place(name);
+      while (sd_attributes[at].name != NULL)
+        at = (at + 1) % SD_ATTRIBUTES;
+      sd_attributes[at] = (sd_attribute){name, type, field, computed};
+      return 0;
+    }
+
+    /* Make a field readable as Python's own slots are. */
+    static int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind)
+    {
+      sd_fields[i].name = name;
+      sd_fields[i].type = kind == 0 ? T_OBJECT_EX : kind == 1 ? T_UBYTE : T_ULONGLONG;
+      sd_fields[i].offset = offset;
+      sd_fields[i].flags = READONLY;
+      return sd_put(type, &sd_fields[i], NULL, PyDescr_NewMember(type, &sd_fields[i]));
+    }
+
+    /* Give a type an attribute that calls a function with the object and a pointer. */
+    static int sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about)
+    {
+      sd_computed[i].name = name;
+      sd_computed[i].get = ask;
+      sd_computed[i].closure = about;
+      return sd_put(type, NULL, &sd_computed[i], PyDescr_NewGetSet(type, &sd_computed[i]));
+    }
+
+    /* Return an attribute of an instance of ``type`` or of a subclass. */
+    static inline PyObject *sd_get(PyObject *self, PyObject *name, PyTypeObject *type)
+    {
+      for (size_t at = sd_place(name); sd_attributes[at].name != NULL; at = (at + 1) % SD_ATTRIBUTES) {
+        sd_attribute *one = &sd_attributes[at];
+        if (one->name != name)
+          continue;
+        if (one->type != type && one->type != Py_TYPE(self))
+          break;
+        if (one->computed != NULL)
+          return one->computed->get(self, one->computed->closure);
+        if (one->field->type == T_OBJECT_EX) {
+          PyObject *held = *(PyObject **)((char *)self + one->field->offset);
+          Py_INCREF(held);
+          return held;
+        }
+        return PyMember_GetOne((char *)self, one->field);
+      }
+      return PyObject_GenericGetAttr(self, name);
+    }
+    """
     int sd_show(PyTypeObject *type, int i, const char *name, Py_ssize_t offset, int kind) except -1
     ctypedef object (*getter)(object, void *)
     int sd_ask(PyTypeObject *type, int i, const char *name, getter ask, void *about) except -1
@@ -77,7 +173,7 @@ _EVERYWHERE = frozenset((
     "input", "constant", "named", "add", "subtract", "multiply", "divide", "negative", "power", "reshape",
 ))
 #: How many have numbers, and for each predicate which numbers it is true of.
-cdef int numbered = 0
+cdef int numbers_taken = 0
 cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
 #: Which operations of objects without a shape walks may count, and how many of each the last such walk has met.
 cdef uint8_t alike[SD_NUMBERS]
@@ -405,13 +501,13 @@ cdef object _dtype(object one, void *unused):
 
 
 cdef int _number_of(op) except -1:
-    global numbered
+    global numbers_taken
     cdef _Operation known = _operation(op)
     if not known.number:
-        if numbered == SD_NUMBERS - 1:
+        if numbers_taken == SD_NUMBERS - 1:
             raise OverflowError(f"more than {SD_NUMBERS - 1} operations with numbers; expected fewer")
-        numbered += 1
-        known.number = <uint16_t>numbered
+        numbers_taken += 1
+        known.number = <uint16_t>numbers_taken
     return known.number
 
 
@@ -467,3 +563,279 @@ cdef int _show_fields() except -1:
 
 _copy()
 _show_fields()
+
+
+cdef array.array _ints = _array("i")
+
+
+cdef class _Rows:
+    """Rows of a table, of which objects with arguments and without shape and payload share those of equal operations."""
+
+    cdef list rows
+    cdef dict shared
+    #: The operation and kind of elements that was met last, and its row.
+    cdef PyObject *op
+    cdef int kind
+    cdef uint32_t row
+
+    def __cinit__(self):
+        self.rows, self.shared = [], {}
+        self.op = NULL
+
+    cdef uint32_t add(self, Unique node) except? 0xFFFFFFFF:
+        """Return the number of the row of an object."""
+        if count_args(node) == 0 or PyTuple_GET_SIZE(node.shape) != 0 or node.payload is not None:
+            self.rows.append((node.op, node.payload, node.shape, node.dtype))
+            return <uint32_t>(len(self.rows) - 1)
+        if <PyObject *>node.op != self.op or kind_of(node) != self.kind:
+            key = (node.op, node.dtype)
+            row = self.shared.get(key)
+            if row is None:
+                row = self.shared[key] = len(self.rows)
+                self.rows.append((node.op, None, (), node.dtype))
+            self.op, self.kind, self.row = <PyObject *>node.op, kind_of(node), <uint32_t>row
+        return self.row
+
+
+def tabulate(roots):
+    """Return what tells the objects below ``roots`` apart, and in which order they are put together.
+
+    Returns
+    -------
+    rows : list of tuple
+        Operation, payload, shape and kind of elements. Functions of numbers, of which a formula may have a million,
+        share rows.
+    order : bytes
+        Numbers of 32 bits. For each object, arguments before uses: that of its row, how many arguments it has, and
+        which objects they are; then the roots.
+    """
+    cdef list tops = list(roots), order = walk(tops)
+    cdef Py_ssize_t i, k, count = PyList_GET_SIZE(order), length = PyList_GET_SIZE(tops)
+    cdef _Rows rows = _Rows()
+    cdef uint32_t *of = <uint32_t *>PyMem_Malloc((count or 1) * sizeof(uint32_t))
+    cdef uint32_t *at
+    cdef Unique node
+    if of == NULL:
+        raise MemoryError
+    try:
+        for i in range(count):
+            node = <Unique>PyList_GET_ITEM(order, i)
+            of[i] = rows.add(node)
+            length += 2 + count_args(node)
+        told = PyBytes_FromStringAndSize(NULL, length * sizeof(uint32_t))
+        at = <uint32_t *>PyBytes_AS_STRING(told)
+        for i in range(count):  # from here on no other code runs, which might note places of its own
+            node = <Unique>PyList_GET_ITEM(order, i)
+            node.place = <uint32_t>i
+            at[0], at[1] = of[i], <uint32_t>count_args(node)
+            for k in range(count_args(node)):
+                at[2 + k] = (<Unique>arg_of(node, k)).place
+            at += 2 + count_args(node)
+        for i in range(PyList_GET_SIZE(tops)):
+            at[i] = (<Unique>PyList_GET_ITEM(tops, i)).place
+    finally:
+        PyMem_Free(of)
+    return rows.rows, told
+
+
+def numbered(roots):
+    """Return every object below ``roots`` once, as ``walk`` does, and their arguments by numbers.
+
+    Returns
+    -------
+    order : list of Unique
+    starts : array of int
+        Where the arguments of each object begin, and where those of the last one end.
+    args : array of int
+        The place of each argument in ``order``.
+    tops : array of int
+        The places of the roots.
+    """
+    cdef list tops = list(roots), order = walk(tops)
+    cdef Py_ssize_t i, k, count = PyList_GET_SIZE(order), total = 0
+    cdef Unique node
+    for i in range(count):
+        total += count_args(<Unique>PyList_GET_ITEM(order, i))
+    cdef array.array starts = array.clone(_ints, count + 1, False), args = array.clone(_ints, total, False)
+    cdef array.array top = array.clone(_ints, PyList_GET_SIZE(tops), False)
+    cdef int *begin = starts.data.as_ints
+    cdef int *places = args.data.as_ints
+    total = 0
+    for i in range(count):
+        node = <Unique>PyList_GET_ITEM(order, i)
+        node.place, begin[i] = <uint32_t>i, <int>total
+        for k in range(count_args(node)):
+            places[total] = <int>(<Unique>arg_of(node, k)).place
+            total += 1
+    begin[count] = <int>total
+    for i in range(PyList_GET_SIZE(tops)):
+        top.data.as_ints[i] = <int>(<Unique>PyList_GET_ITEM(tops, i)).place
+    return order, starts, args, top
+
+
+cdef enum:
+    #: Points, and how many of them are for all sizes; at the others exponents are compared alone.
+    POINTS = 112
+    EVERYWHERE = 96
+
+
+cdef inline double _larger(double a, double b) noexcept:
+    return a if a >= b or a != a else b
+
+
+cdef inline double _smaller(double a, double b) noexcept:
+    return a if a <= b or a != a else b
+
+
+cdef class Sizes:
+    """A vector of sizes, which is not changed once it is made."""
+
+    cdef double at[POINTS]
+
+    def __add__(Sizes self, Sizes other):
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = self.at[i] + other.at[i]
+        return made
+
+    def __sub__(Sizes self, Sizes other):
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = self.at[i] - other.at[i]
+        return made
+
+    def __mul__(Sizes self, double factor):
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = self.at[i] * factor
+        return made
+
+    def __truediv__(Sizes self, double divisor):
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = self.at[i] / divisor
+        return made
+
+    def __neg__(Sizes self):
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = -self.at[i]
+        return made
+
+    def __abs__(Sizes self):
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = fabs(self.at[i])
+        return made
+
+    def everywhere(Sizes self):
+        """Return these sizes at the points for all sizes, and 0 at those for exponents alone."""
+        cdef Sizes made = Sizes.__new__(Sizes)
+        for i in range(POINTS):
+            made.at[i] = self.at[i] if i < EVERYWHERE else 0.0
+        return made
+
+
+def drawn(uint64_t seed, double deviation):
+    """Return random sizes around 0, sums of twelve numbers each: the same ones for a seed on every machine."""
+    cdef Sizes made = Sizes.__new__(Sizes)
+    cdef uint64_t state = seed * 0x2545F4914F6CDD1DULL, mixed
+    cdef double total
+    for i in range(POINTS):
+        total = -6.0
+        for _ in range(12):  # splitmix64, by Steele, Lea and Flood
+            state += 0x9E3779B97F4A7C15ULL
+            mixed = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ULL
+            mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBULL
+            total += <double>((mixed ^ (mixed >> 31)) >> 11) * 2.0**-53
+        made.at[i] = total * deviation
+    return made
+
+
+def repeated(double size):
+    """Return one size at all points."""
+    cdef Sizes made = Sizes.__new__(Sizes)
+    for i in range(POINTS):
+        made.at[i] = size
+    return made
+
+
+def larger(Sizes a, Sizes b):
+    """Return the larger of two sizes at each point."""
+    cdef Sizes made = Sizes.__new__(Sizes)
+    for i in range(POINTS):
+        made.at[i] = _larger(a.at[i], b.at[i])
+    return made
+
+
+def smaller(Sizes a, Sizes b):
+    """Return the smaller of two sizes at each point."""
+    cdef Sizes made = Sizes.__new__(Sizes)
+    for i in range(POINTS):
+        made.at[i] = _smaller(a.at[i], b.at[i])
+    return made
+
+
+cdef class Span:
+    """The sizes of a formula, and the largest and smallest ones of all its parts.
+
+    Parameters
+    ----------
+    size : Sizes
+    parts : list of Span
+        The spans of the parts.
+    adding : bool
+        Whether the parts are terms of a sum: one that is small beside the sum may vanish, and so may all of its parts.
+    slack : float
+        By how much sizes may differ.
+    """
+
+    cdef readonly Sizes size, high, low
+
+    def __init__(self, Sizes size, list parts, bint adding, double slack):
+        cdef Sizes high = Sizes.__new__(Sizes), low = Sizes.__new__(Sizes)
+        cdef Span part
+        high.at[:] = size.at[:]
+        low.at[:] = size.at[:]
+        for part in parts:
+            for i in range(POINTS):
+                high.at[i] = _larger(high.at[i], part.high.at[i])
+                if not (adding and part.size.at[i] < size.at[i] - slack):
+                    low.at[i] = _smaller(low.at[i], part.low.at[i])
+        self.size, self.high, self.low = size, high, low
+
+
+cdef inline double _extent(Span span, int i) noexcept:
+    return _larger(span.high.at[i], -span.low.at[i])
+
+
+def leaves(Span old, Span new, list parts, bint adding, double small, double slack):
+    """Tell whether a part of what is made leaves the range in which what was written and the result stay.
+
+    Parameters
+    ----------
+    old, new : Span
+    parts : list of Span
+        Those of the parts of what is made.
+    adding : bool
+        Whether these are terms of a sum.
+    small, slack : float
+        Up to which size all is within the range, and by how much sizes may differ.
+    """
+    cdef Span part
+    cdef double bound, low
+    for part in parts:
+        for i in range(POINTS):
+            bound = _larger(_larger(_extent(old, i), fabs(new.size.at[i])), small) + slack
+            low = 0.0 if adding and part.size.at[i] < new.size.at[i] - slack else part.low.at[i]
+            if part.high.at[i] > bound or low < -bound:
+                return True
+    return False
+
+
+def exceeds(Span one, Span other, double factor, double small):
+    """Tell whether exponents of one reach a number of times further than those of another."""
+    for i in range(EVERYWHERE, POINTS):
+        if not _extent(one, i) <= factor * _extent(other, i) + small:
+            return True
+    return False

@@ -14,7 +14,7 @@ Files
     prefetch    software prefetch of what later tiles use
     format      the code as data
     assemble    what happens between instructions: loads and stores; the passes over all instructions, register
-                allocation among them, are in ``_kernels/programs/bytecode``
+                allocation among them, are in ``_kernels/programs``
 Add
-    an instruction: its opcode in ``_kernels/machine/instructions.h`` and ``handlers.h``, its choice in ``select``
+    an instruction: its opcode in ``_kernels/machine/interpreter.h``, its choice in ``select``
 """

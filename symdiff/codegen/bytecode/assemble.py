@@ -2,7 +2,7 @@
 
 ``select.py`` has selected instructions for the accumulator and their order. This module decides when inputs are
 loaded and results stored. What happens at every step (registers, places in memory, words) is compiled and works on
-arrays (``_kernels/programs/bytecode``).
+arrays (``_kernels/programs``).
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..._kernels.interpreter import OPCODES, VECTORS, registers
-from ..._kernels.programs.bytecode.registers import NAMES as REGISTERS
-from ..._kernels.programs.bytecode.registers import allocate_registers
-from ..._kernels.programs.bytecode.words import Writer
+from ..._kernels.programs.words import NAMES as REGISTERS
+from ..._kernels.programs.words import Writer, allocate_registers
 from ...ground.gc_pause import paused
 from ...lowering.program import Program
 from ..c.spelling import spelling

@@ -7,7 +7,7 @@ chains so that divisions, which occupy a unit of their own for long, run beside 
 operations on numbers are exactly those of generated C.
 
 This module says what each operation is to these passes, which are compiled and work on arrays
-(``_kernels/programs/bytecode``).
+(``_kernels/programs``).
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 from ..._kernels.interpreter import OPCODES
-from ..._kernels.programs.bytecode import schedule as _order
-from ..._kernels.programs.bytecode.selection import Selection
-from ..._kernels.programs.bytecode.steps import Steps
+from ..._kernels.programs.steps import Selection, Steps
+from ..._kernels.programs.steps import schedule as ordered
 from ..._kernels.programs.tape import Tape
 
 __all__ = ["ABLE", "ACCUMULATOR", "is_called", "schedule", "select_instructions"]
@@ -88,4 +87,4 @@ def schedule(steps: Steps) -> Steps:
     A list schedule: of the next few chains whose operands are there, one that divides when the
     unit for that is free, else the first one that need not wait for it.
     """
-    return _order.schedule(steps, _times(steps.names))
+    return ordered(steps, _times(steps.names))

@@ -168,27 +168,26 @@ def _library_loop(count: int) -> str:
     return _each_lane(f"each_library{count}(void*f,{_vectors(count)})", count, f"((double(*)({kind},int))f)(%s,0)")
 
 
-_EXPONENTIAL = ("vector.h", "exponential.h")
-_GAMMAS = (*_EXPONENTIAL, "lanes.h", "gammas.h")
-_NORMALS = (*_EXPONENTIAL, "lanes.h", "normals.h")
+_VECTORS = ("vector.h",)
+_SPECIAL = ("vector.h", "special_vectors.h")
 
 #: Our own functions in place of the vector library's, or of those of numbers: their headers, the lanes of float64 from
 #: which on they are used, and the function of numbers that they call for some lanes, or "". Machines of four multiply
 #: and add in one instruction; with these, sine and cosine together take as long as the library's two, and one of them
 #: takes twice as long.
 _OWN = {
-    "exp": (_EXPONENTIAL, 4, ""),
-    "log": (_EXPONENTIAL, 4, ""),
-    "tanh": (_EXPONENTIAL, 4, ""),
-    "sin": (("vector.h", "sines.h"), 8, ""),
-    "cos": (("vector.h", "sines.h"), 8, ""),
-    "lgamma": (_GAMMAS, 4, "sd_lgamma"),
-    "digamma": (_GAMMAS, 4, "sd_digamma"),
-    "gamma": (_GAMMAS, 4, "sd_gamma"),
-    "erfcx": (_NORMALS, 4, ""),
-    "ndtri": (_NORMALS, 4, ""),
-    "erfinv": (_NORMALS, 4, ""),
-    "erfcinv": (_NORMALS, 4, ""),
+    "exp": (_VECTORS, 4, ""),
+    "log": (_VECTORS, 4, ""),
+    "tanh": (_VECTORS, 4, ""),
+    "sin": (_VECTORS, 8, ""),
+    "cos": (_VECTORS, 8, ""),
+    "lgamma": (_SPECIAL, 4, "sd_lgamma"),
+    "digamma": (_SPECIAL, 4, "sd_digamma"),
+    "gamma": (_SPECIAL, 4, "sd_gamma"),
+    "erfcx": (_SPECIAL, 4, ""),
+    "ndtri": (_SPECIAL, 4, ""),
+    "erfinv": (_SPECIAL, 4, ""),
+    "erfcinv": (_SPECIAL, 4, ""),
 }
 
 #: Those that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.

@@ -75,7 +75,7 @@ class LoopBody(Whole):
         return f"*(D*)({address}+{element * self.item})={value}[0];\n"
 
     def loop(self) -> Iterator[str]:
-        """Print the function, which ``_kernels/plan/steps/turns.h`` calls.
+        """Print the function, which ``_kernels/plan/programs.h`` calls.
 
         ``begin`` to ``end`` are turns. ``in`` has the inputs of the program in turn 0 and then the sources of copies;
         ``out`` its outputs, the targets of copies, and the arrays that are carried. ``si`` and ``so`` are bytes from

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._kernels.matrix.sparse import inverse_elements
+from ..._kernels.matrix.batches import inverse_elements
 from ...errors import ArgumentError, ShapeError, SingularMatrixError
 from ...graph.sizes import Dim, named, show
 from ...ground.guard import described, guarded, guarded_operators

@@ -10,7 +10,7 @@ Files
     tree     templates, leaves, names of leaves
     display  several formulas as notebooks show them
 Add
-    a kind of structure: a branch in each function of ``tree``, and of ``_kernels/arrays/results``
+    a kind of structure: a branch in each function of ``tree``, and of ``_kernels/call.pyx``
 """
 
 from __future__ import annotations

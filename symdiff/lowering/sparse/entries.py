@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..._kernels.arrays.entries import put_entries
+from ..._kernels.call import put_entries
 from ...errors import LimitError
 from ...graph import Node
 from ...graph.sizes import Dim, Shape, product, show, value

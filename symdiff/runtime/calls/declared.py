@@ -1,7 +1,7 @@
 """What inputs are declared to be, checked on the numbers of a call.
 
 Simplification relies on what is declared, so a wrong matrix would give a wrong result in silence. Checks that look at
-each element once are made at every call: compiled ones by ``_kernels/arrays/declared.h``, before anything runs, and
+each element once are made at every call: compiled ones by ``_kernels/batch/arguments.h``, before anything runs, and
 those here where a call goes the long way or an argument failed. These say what is wrong, and where. Whether a matrix is
 orthogonal or definite takes a product or a factorization, and is checked for ``validate=True``.
 """
@@ -37,7 +37,7 @@ class _Violation(NamedTuple):
 
 
 def bits(assumptions: Assumptions) -> int:
-    """Return what is checked at every call, as ``_kernels/arrays/declared.h`` takes it.
+    """Return what is checked at every call, as ``_kernels/batch/arguments.h`` takes it.
 
     Examples
     --------

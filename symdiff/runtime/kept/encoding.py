@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..._kernels.programs.views import Operands, Operations, unpacked
+from ..._kernels.programs.tape import Operands, Operations, unpacked
 from ...codegen.bytecode.format import Bytecode
 from ...graph import Node, placeholder, postorder
 from ...graph.nodes import BOOL, REAL, intern

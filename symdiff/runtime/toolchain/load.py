@@ -27,7 +27,7 @@ from functools import cache
 from importlib import import_module
 from typing import TypeVar
 
-from ..._kernels.system.loader import Code, loaded
+from ..._kernels.system.scopes import Code, loaded
 from ...errors import BuildError
 from .folders import build_folder
 from .processes import uninterrupted

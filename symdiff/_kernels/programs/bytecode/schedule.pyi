@@ -1,5 +1,0 @@
-from collections.abc import Sequence
-
-from .steps import Steps
-
-def schedule(steps: Steps, times: Sequence[float]) -> Steps: ...
