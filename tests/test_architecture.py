@@ -248,6 +248,7 @@ SHARED = {
     "kernels": "the kernels of matrices, for each instruction set",
     "kinks": "where a formula is not smooth",
     "isotropic": "isotropic functions of matrices",
+    "linalg": "linear algebra",
     "layout": "where things stand: values in memory, terms in a line",
     "matrices": "functions of small matrices",
     "moves": "elements that are moved",

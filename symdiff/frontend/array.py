@@ -24,8 +24,15 @@ from . import sympy as interop
 from .numpy import creation, operations, shaping
 from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
-from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
-from .numpy.signatures import bind_options
+from .numpy.operands import (
+    Operand,
+    as_node,
+    bind_options,
+    convert_arguments,
+    convert_options,
+    find_spans,
+    provenance_of,
+)
 from .provenance import Facts, Provenance, named_inputs, of_inputs, of_spans
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..._kernels.unit import is_tangled
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ...frontend.array import Array
-from ...frontend.numpy.foreign import is_masked
+from ...frontend.numpy.indexing import is_masked
 from ...graph import INT, REAL, Node
 from ...graph.primitives import NOTHING_KNOWN, Assumptions
 from ...graph.reference.numeric import span

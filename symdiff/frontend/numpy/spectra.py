@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values and functions of symmetric matrices.
+"""Eigenvalues, singular values, functions of matrices, norms and condition numbers.
 
 Eigenvalues are those of a matrix's symmetric part, (A + A^T) / 2, which is the matrix itself where it is symmetric.
 Singular values of A are the positive eigenvalues of [[0, A], [A^T, 0]] (Golub and Van Loan, 8.6.1), which have the
@@ -8,13 +8,13 @@ digits that the eigenvalues of A^T A would lose.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import nan, sqrt
+from math import inf, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....errors import ArgumentError, ShapeError, UnsupportedError
-from ....graph import (
+from ...errors import ArgumentError, ShapeError, UnsupportedError
+from ...graph import (
     BOOL,
     Node,
     concatenate,
@@ -23,20 +23,131 @@ from ....graph import (
     exponential,
     matrix,
     postorder,
+    reduce,
     reshape,
     stop_gradient,
     swap,
     zeros,
 )
-from ....graph import matmul as stack_matmul
-from ....graph.contractions import parameter, point
-from ....graph.scalars.functions import FUNCTIONS, apply, compare, to_real, where
-from ....graph.sizes import Dim, show
-from .. import reductions
-from ..indexing import getitem
-from ..operations import diag, matmul
-from ..shaping import flip, shown
-from .solving import Orthogonal, pinv, qr
+from ...graph import matmul as stack_matmul
+from ...graph.contractions import parameter, point
+from ...graph.scalars.functions import FUNCTIONS, apply, compare, to_real, where
+from ...graph.sizes import Dim, product, show
+from . import reductions
+from .indexing import getitem
+from .linalg import Orthogonal, inv, pinv, qr
+from .operations import diag, matmul
+from .shaping import Axis, axes_of, axis_of, flip, moveaxis, permute, several, shown
+
+
+def norm(x: Node, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Take a norm: of all elements by default, of any order over one axis, of a matrix over two.
+
+    Over one axis ``ord`` is any number: p for sum(abs(x)**p)**(1/p), 0 for the count of what is not 0, inf and -inf
+    for the largest and the smallest magnitude. Over two axes it is "fro", "nuc", 1, -1, 2, -2, inf or -inf.
+    """
+    if ord is None:
+        return _euclid(x, axes_of(x, axis), keepdims)
+    if axis is None and x.ndim not in (1, 2):
+        raise ShapeError(f"norm with ord={shown(ord)} of an array of shape {show(x.shape)}; expected a vector, a "
+                         "matrix, or axis=")  # fmt: skip
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis_of(x, a) for a in several(axis))
+    if len(axes) == 1:
+        return _of_vectors(x, ord, axes[0], keepdims)
+    if len(axes) != 2 or axes[0] == axes[1]:
+        raise ShapeError(
+            f"norm with ord={shown(ord)} over axes {axes}; expected one axis of vectors or two of matrices"
+        )
+    return _of_matrices(x, ord, (axes[0], axes[1]), keepdims)
+
+
+def vector_norm(x: Node, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Node:
+    """Take a norm of vectors over the axes given, which are read as one; of all elements by default."""
+    axes = axes_of(x, axis)
+    if len(axes) == 1 or ord in (2, None):
+        return norm(x, None if ord == 2 else ord, axes, keepdims)
+    rest = tuple(a for a in range(x.ndim) if a not in axes)
+    turned = permute(x, (*rest, *axes))
+    line = reshape(turned, (*(x.shape[a] for a in rest), product(x.shape[a] for a in axes)))
+    result = _of_vectors(line, ord, line.ndim - 1, False)
+    return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else result
+
+
+def matrix_norm(x: Node, keepdims: bool = False, ord: Any = "fro") -> Node:
+    """Take a norm of the matrices in the last two axes, Frobenius' by default."""
+    if x.ndim < 2:
+        raise ShapeError(f"matrix_norm of an array of shape {show(x.shape)}; expected a matrix (or a stack of them)")
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def cond(x: Node, p: Any = None) -> Node:
+    """Return the condition number of matrices: the ratio of singular values, or norm(x, p) * norm(inv(x), p)."""
+    if x.ndim < 2:
+        raise ShapeError(f"cond of an array of shape {show(x.shape)}; expected a matrix (or a stack of them)")
+    if p in (None, 2, -2):
+        largest, smallest = _singular(x, 2, "cond"), _singular(x, -2, "cond")
+        return apply("divide", smallest, largest) if p == -2 else apply("divide", largest, smallest)
+    if p not in (1, -1, inf, -inf, "fro"):
+        raise UnsupportedError(f"cond with p={shown(p)}; known: 'fro', 1, -1, 2, -2, inf and -inf")
+    return apply("multiply", norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
+
+
+def _euclid(x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+    result = reduce("norm", to_real(x), axes)
+    return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else result
+
+
+def _of_vectors(x: Node, ord: Any, axis: int, keepdims: bool) -> Node:
+    if isinstance(ord, bool) or not isinstance(ord, int | float):
+        raise UnsupportedError(f"norm with ord={shown(ord)} of vectors; expected a number, inf or -inf")
+    if ord == 2:
+        return _euclid(x, (axis,), keepdims)
+    size = apply("abs", to_real(x))
+    if ord in (inf, -inf):
+        return (reductions.max if ord > 0 else reductions.min)(size, axis, keepdims)
+    if ord == 0:
+        return reductions.sum(where(compare("not_equal", x, 0.0), 1.0, 0.0), axis, keepdims)
+    if ord == 1:
+        return reductions.sum(size, axis, keepdims)
+    total = reductions.sum(apply("power", size, float(ord)), axis, keepdims)
+    return apply("power", total, 1.0 / ord)
+
+
+def _of_matrices(x: Node, ord: Any, axes: tuple[int, int], keepdims: bool) -> Node:
+    if ord == "fro":
+        return _euclid(x, tuple(sorted(axes)), keepdims)
+    if 0 in (x.shape[axes[0]], x.shape[axes[1]]) and ord in ("nuc", 2, 1, inf):
+        return reductions.sum(apply("abs", to_real(x)), axes, keepdims)  # of no elements, as NumPy has it
+    if ord in ("nuc", 2, -2):
+        result = _singular(moveaxis(x, axes, (-2, -1)), ord, "norm")
+        return reshape(result, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else result
+    if ord not in _SUMS:
+        known = "'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
+        raise UnsupportedError(f"norm with ord={shown(ord)} of matrices; known: {known}")
+    along, largest = _SUMS[ord]
+    sums = reductions.sum(apply("abs", to_real(x)), axes[along], keepdims=True)
+    result = largest(sums, axes[1 - along], keepdims=True)
+    return result if keepdims else reshape(result, tuple(n for a, n in enumerate(x.shape) if a not in axes))
+
+
+def _singular(x: Node, ord: Any, what: str) -> Node:
+    """Return the largest singular value, the smallest, or the sum of all."""
+    if ord == "nuc" and not all(isinstance(size, int) for size in x.shape[-2:]):  # of letters there are no positions
+        return apply("multiply", 0.5, reductions.sum(apply("abs", mirrored_spectrum(x)), -1))
+    if ord == "nuc":
+        return reductions.sum(svdvals(x), -1)
+    values, count = mirrored(x, what)
+    return getitem(values, (..., -1 if ord == 2 else -count))
+
+
+#: Norms of matrices by sums of magnitudes: along the first axis (a column) or the second, then an extremum of the sums.
+_SUMS: dict[Any, tuple[int, Callable[..., Node]]] = {
+    1: (0, reductions.max),
+    -1: (0, reductions.min),
+    inf: (1, reductions.max),
+    -inf: (1, reductions.min),
+}
+
 
 #: Part of the largest singular value that the smallest one has at least, where signs tell it from its negative.
 CLOSEST = 1e-10
@@ -85,7 +196,7 @@ def simple_eigenvalues(x: Node) -> Node:
     """Return 1 for eigenvalues that no other one equals, by 43 bits of the largest, and nan for the others."""
     if not x.ndim:
         raise ShapeError("simple_eigenvalues of one number; expected the eigenvalues of a matrix, as of eigvalsh(A)")
-    from ....calculus.spectra.spectral import simple_eigenvalues as marked  # see _value_of
+    from ...calculus.spectra.spectral import simple_eigenvalues as marked  # see _value_of
 
     return marked(to_real(x))
 
@@ -125,8 +236,8 @@ def isotropic(x: Node, g: Node) -> Node:
     ``g`` is a vector, a formula of ``eigvalsh(x)`` and of anything else. It is alike in equal eigenvalues, as the
     gradient of a symmetric function of them is; where it is not, the result is nan.
     """
-    from ....calculus.spectra.isotropic import isotropic_function  # see _value_of
-    from ....rewrite import without_names
+    from ...calculus.spectra.isotropic import isotropic_function  # see _value_of
+    from ...rewrite import without_names
 
     (x, _), (g, _) = without_names(to_real(x)), without_names(to_real(g))
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not g.ndim or g.shape[-1] not in (1, x.shape[-1]):
@@ -137,26 +248,26 @@ def isotropic(x: Node, g: Node) -> Node:
 
 def isotropic_differential(x: Node, g: Node, e: Node, transposed: bool = False) -> Node:
     """Return the derivative of :func:`isotropic` in a direction; transposed, where it is not symmetric."""
-    from ....calculus.spectra import isotropic as isotropics  # see _value_of
+    from ...calculus.spectra import isotropic as isotropics  # see _value_of
 
     return isotropics.isotropic_differential(isotropic(x, g), to_real(e), transposed)
 
 
 def _value_of(formula: Node, x: Node, parameters: Sequence[Node] = (), name: str = "funm") -> Node:
     """Return a function of a symmetric matrix. Calculus is imported by the calls that need it, not with symdiff."""
-    from ....calculus.spectra.spectral import function_of
+    from ...calculus.spectra.spectral import function_of
 
     return function_of(formula, x, parameters, name)
 
 
 def _differential_of(value: Node, directions: Sequence[Node]) -> Node:
-    from ....calculus.spectra.spectral import differential_of
+    from ...calculus.spectra.spectral import differential_of
 
     return differential_of(value, directions)
 
 
 def _is_symmetric(x: Node) -> bool:
-    from ....rewrite.facts import is_symmetric
+    from ...rewrite.facts import is_symmetric
 
     return is_symmetric(x)
 
@@ -293,8 +404,8 @@ def svdvals(x: Node) -> Node:
     """Return the singular values of a matrix, or of a stack of them, the largest first."""
     if x.ndim > 1 and 0 in x.shape[-2:]:
         return zeros((*x.shape[:-2], 0))
-    from ....rewrite import without_names  # see _value_of
-    from ....rewrite.facts import is_semidefinite
+    from ...rewrite import without_names  # see _value_of
+    from ...rewrite.facts import is_semidefinite
 
     if is_semidefinite(without_names(x)[0]):
         return flip(apply("abs", eigvalsh(x)), -1)  # what is 0 may be rounded to less

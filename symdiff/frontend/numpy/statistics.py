@@ -1,6 +1,6 @@
-"""Elements by their order: sorting, medians and quantiles.
+"""Statistics of several elements: covariances, sorting, medians and quantiles.
 
-The derivative of what is sorted goes to the element that stands at a place; elements that tie share equally, as they do
+The derivative of a sorted element goes to the element that stands at its place; elements that tie share it equally, as
 in a maximum: it is the mean over all orders of the tie.
 """
 
@@ -12,18 +12,100 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import ArgumentError, ShapeError, UnsupportedError
-from ....graph import Node, cumulative, extent, reshape, transpose
-from ....graph import arrange as put_in_order
-from ....graph.scalars.functions import apply, compare, to_real, where
-from ....graph.sizes import product, show
-from ..creation import iota
-from ..indexing import getitem
-from ..reductions import sum
-from ..shaping import Axis, axes_of, axis_of, ravel, several, shown, stack
-from .missing import known
+from ...errors import ArgumentError, ShapeError, UnsupportedError
+from ...graph import Node, constant, contract, cumulative, extent, reshape, transpose
+from ...graph import arrange as put_in_order
+from ...graph.scalars.functions import apply, compare, to_real, where
+from ...graph.sizes import product, show
+from . import reductions
+from .creation import iota
+from .indexing import getitem
+from .operations import diagonal
+from .shaping import Axis, axes_of, axis_of, join, ravel, several, shown, stack
 
-#: Where a quantile q of n elements stands among them, counted from 0: Hyndman and Fan 1996, as NumPy names them.
+# ---------------------------------------------------------------------------- covariances
+
+
+def cov(x: Node, *args: Any, **options: Any) -> Node:
+    """Return the covariance matrix of variables, of one variable its variance as a number: see :func:`_covariances`."""
+    c = _covariances(x, *args, **options)
+    return reshape(c, ()) if c.shape == (1, 1) else c
+
+
+def _covariances(
+    m: Node,
+    y: Node | None = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: float | None = None,
+    fweights: Any = None,
+    aweights: Node | None = None,
+) -> Node:
+    """Return the covariance matrix of variables, as ``numpy.cov``.
+
+    Parameters
+    ----------
+    m : Node, shape (variables, observations), or (observations, variables) for ``rowvar=False``
+    y : Node, optional
+        Further variables.
+    rowvar, bias : bool
+    ddof : float, optional
+        What is taken from the number of observations: 1, or 0 for ``bias``.
+    fweights : array of int, optional
+        How often each observation came: constants.
+    aweights : Node, optional
+        The weight of each observation.
+    """
+    x = _variables(m, rowvar)
+    if y is not None:
+        x = join([x, _variables(y, rowvar)], 0)
+    n = x.shape[1]
+    less = (0.0 if bias else 1.0) if ddof is None else float(ddof)
+    weights = None if aweights is None else to_real(aweights)
+    if weights is not None and weights.shape != (n,):
+        raise ShapeError(f"cov of {n} observations with aweights of shape {show(weights.shape)}")
+    if fweights is not None:
+        counts = np.asarray(fweights) if isinstance(fweights, list | tuple | np.ndarray) else np.array(None)
+        if counts.dtype.kind not in "iu" or counts.shape != (n,) or (counts < 0).any():
+            raise ArgumentError(f"cov with fweights={shown(fweights)}; expected a constant count for each observation")
+        often = constant(counts.astype(float))
+        weights = often if weights is None else often * weights
+    if weights is None:
+        count = reductions.count(x, (1,))
+        gap = x - reductions.mean(x, 1, keepdims=True)
+        return contract([gap, gap], [(0, 1), (2, 1)], (0, 2)) / (count - less if less else count)
+    total = degrees = reductions.sum(weights)
+    gap = x - reductions.sum(x * weights, 1, keepdims=True) / total
+    if less:
+        degrees = total - less * reductions.sum(weights if aweights is None else weights * to_real(aweights)) / total
+    return contract([gap, weights, gap], [(0, 1), (1,), (2, 1)], (0, 2)) / degrees
+
+
+def _variables(x: Node, rowvar: bool) -> Node:
+    if not 1 <= x.ndim <= 2:
+        raise ShapeError(f"cov of an array of shape {show(x.shape)}; expected a vector or a matrix")
+    x = to_real(x)
+    if x.ndim == 1:
+        return reshape(x, (1, x.shape[0]))
+    return x if rowvar or x.shape[0] == 1 else transpose(x)
+
+
+def corrcoef(x: Node, y: Node | None = None, rowvar: bool = True) -> Node:
+    """Return the correlation coefficients of variables, as ``numpy.corrcoef``, limited to -1 and 1.
+
+    Where rounding would pass the limits NumPy cuts off; the derivative there is that of the formula.
+    """
+    c = _covariances(x, y, rowvar)
+    if c.shape == (1, 1):
+        return reshape(c, ()) / reshape(c, ())
+    spread = apply("sqrt", diagonal(c))
+    n = c.shape[0]
+    return c / reshape(spread, (n, 1)) / reshape(spread, (1, n))
+
+
+# ---------------------------------------------------------------------------- order
+
+#: Places of a quantile q among n elements, counted from 0: Hyndman and Fan 1996, as NumPy names them.
 _METHODS: dict[str, tuple[float, float]] = {
     "interpolated_inverted_cdf": (0.0, 1.0),
     "hazen": (0.5, 0.5),
@@ -187,32 +269,32 @@ def _place(share: float, n: int, method: str) -> tuple[int, float]:
     return math.floor(place), place - math.floor(place)
 
 
-def _between(low: Node, high: Node, weight: Any) -> Node:
+def _between(low: Node, high: Node, weight: Node | float) -> Node:
     if weight == 0.5:  # as a mean, of which both may be infinite
-        return apply("add", apply("multiply", 0.5, low), apply("multiply", 0.5, high))
-    return apply("add", low, apply("multiply", apply("subtract", high, low), weight))
+        return 0.5 * low + 0.5 * high
+    return low + (high - low) * weight
 
 
 def _of_known(ordered: Node, share: float, method: str) -> Node:
     """Return a quantile of the numbers in front of each sorted line, nan where there are none."""
-    count = known(ordered, -1)
+    count = reductions.known(ordered, -1)
     return where(compare("equal", count, 0.0), math.nan, _interpolated(ordered, share, method, count))
 
 
 def _interpolated(ordered: Node, share: float, method: str, count: Node) -> Node:
     """Return a quantile of the first ``count`` elements of sorted lines, a number that is known at call time."""
     alpha, beta = _METHODS[method]
-    start = apply("subtract", apply("multiply", count, share), 1.0 - (alpha + share * (1.0 - alpha - beta)))
-    place = apply("minimum", apply("maximum", start, 0.0), apply("subtract", count, 1.0))
+    start = count * share - (1.0 - (alpha + share * (1.0 - alpha - beta)))
+    place = apply("minimum", apply("maximum", start, 0.0), count - 1.0)
     low = apply("floor", place)
     counted = iota(ordered.shape[-1])
 
     def element(at: Node) -> Node:
         here = compare("equal", counted, reshape(at, (*at.shape, 1)))
-        return sum(where(here, ordered, 0.0), -1)
+        return reductions.sum(where(here, ordered, 0.0), -1)
 
-    high = apply("minimum", apply("add", low, 1.0), apply("subtract", count, 1.0))
-    weight = apply("subtract", place, low)
+    high = apply("minimum", low + 1.0, count - 1.0)
+    weight = place - low
     # what has no weight is not observed: it may be infinite
     is_middle = method == "linear" and share == 0.5
     between = _between(element(low), element(high), 0.5 if is_middle else weight)

@@ -1,22 +1,307 @@
-"""Arrays cut into pieces, joined, turned and put together."""
+"""Arrays cut into pieces, joined, turned and padded.
+
+``pad`` goes over one axis after the other, as ``numpy.pad`` does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ....errors import ArgumentError, LimitError, ShapeError, UnsupportedError
-from ....graph import Node, broadcast_to, reshape, scatter, transpose
-from ....graph.scalars.functions import to_real
-from ....graph.sizes import show
-from ....ground.budget import limits
-from .. import shaping
-from ..indexing import gather_array, getitem
-from ..operations import diag
-from ..shaping import along, at_least, axis_of, flip, join, members, moveaxis, ravel, several, shown, whole_number
+from ...errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from ...graph import Node, as_node, broadcast_to, constant, delta, gather, reshape, scatter, transpose
+from ...graph import pad as put_into_zeros
+from ...graph.deltas.einsum import einsum
+from ...graph.scalars.functions import apply, to_real
+from ...graph.sizes import Dim, show
+from ...ground.budget import limits
+from . import reductions, shaping
+from .indexing import gather_array, getitem
+from .operations import diag
+from .shaping import (
+    along,
+    at_least,
+    axis_of,
+    countable,
+    flip,
+    join,
+    members,
+    moveaxis,
+    parse_size,
+    ravel,
+    several,
+    shown,
+    whole_number,
+)
+from .statistics import median
+
+#: Options that each mode has.
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "constant": ("constant_values",),
+    "edge": (),
+    "linear_ramp": ("end_values",),
+    **dict.fromkeys(("maximum", "mean", "median", "minimum"), ("stat_length",)),
+    **dict.fromkeys(("reflect", "symmetric"), ("reflect_type",)),
+    "wrap": (),
+}
+_STATISTICS: dict[str, Callable[..., Node]] = {
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "mean": reductions.mean,
+    "median": median,
+}
+
+
+def extend(x: Node, around: Sequence[tuple[Dim, Dim]], mode: Any, options: dict[str, Any]) -> Node:
+    """Put elements before and behind each axis.
+
+    Parameters
+    ----------
+    x : Node
+    around : sequence of pairs
+        How many, for each axis.
+    mode : str
+    options : dict
+        Those of the mode, by name.
+
+    Raises
+    ------
+    ShapeError, UnsupportedError
+    """
+    if not isinstance(mode, str) or mode not in _OPTIONS:
+        raise UnsupportedError(f"pad with mode={shown(mode)}; expected one of {', '.join(map(repr, _OPTIONS))}")
+    for key in options:
+        if key not in _OPTIONS[mode]:
+            raise UnsupportedError(f"pad with mode={mode!r} and {key}=; that option belongs to another mode")
+    for axis, (before, behind) in enumerate(around):
+        if mode != "constant" and x.shape[axis] == 0 and (before, behind) != (0, 0):
+            raise ShapeError(f"pad with mode={mode!r} of an array of shape {show(x.shape)}; expected elements")
+        if (before, behind) != (0, 0):
+            x = _pad_axis(x, axis, (before, behind), mode, options, len(around))
+    return x
+
+
+def _pad_axis(x: Node, axis: int, widths: tuple[Dim, Dim], mode: str, options: dict[str, Any], rank: int) -> Node:
+    if mode in ("reflect", "symmetric", "wrap"):
+        odd = options.get("reflect_type", "even")
+        if odd not in ("even", "odd"):
+            raise ArgumentError(f"pad with reflect_type={shown(odd)}; expected 'even' or 'odd'")
+        return _mirrored(x, axis, widths, mode, odd == "odd")
+
+    def line(width: Dim, value: Node) -> Node:
+        return broadcast_to(value, (*x.shape[:axis], width, *x.shape[axis + 1 :]))
+
+    if mode == "edge":
+        ends = [along(x, axis, slice(0, 1)), along(x, axis, slice(-1, None))]
+    elif mode in ("constant", "linear_ramp"):
+        ends = _values(options.get("constant_values" if mode == "constant" else "end_values", 0), axis, rank)
+    else:
+        ends = [_statistic(x, axis, mode, end, options.get("stat_length")) for end in (0, 1)]
+    if mode == "linear_ramp":
+        inner = [along(x, axis, slice(0, 1)), along(x, axis, slice(-1, None))]
+        parts = [_ramp(a, b, width, axis) for a, b, width in zip(ends, inner, widths, strict=True)]
+        return join([parts[0], x, flip(parts[1], axis)], axis)
+    return join([line(widths[0], ends[0]), x, line(widths[1], ends[1])], axis)
+
+
+def _values(given: Any, axis: int, rank: int) -> list[Node]:
+    """Return the values before and behind an axis, of one for all, a pair, or a pair for each axis."""
+    rows = list(given) if isinstance(given, list | tuple | np.ndarray) and np.ndim(given) != 0 else [given]
+    if any(isinstance(row, list | tuple | np.ndarray) and np.ndim(row) for row in rows):
+        if len(rows) not in (1, rank):
+            raise ShapeError(f"pad with {len(rows)} pairs of values for {rank} axes")
+        rows = list(rows[axis if len(rows) > 1 else 0])
+    if len(rows) not in (1, 2):
+        raise ShapeError(f"pad with {len(rows)} values for an axis; expected (before, behind) or one for both")
+    values = [to_real(as_node(getattr(row, "node", row))) for row in (rows * 2)[:2]]
+    if any(value.ndim for value in values):
+        raise ShapeError("pad with values that are arrays; expected numbers or scalar symbols")
+    return values
+
+
+def _statistic(x: Node, axis: int, mode: str, end: int, length: Any) -> Node:
+    size = x.shape[axis]
+    if length is not None:
+        pairs = np.broadcast_to(np.asarray(length), (x.ndim, 2))
+        count = whole_number("stat_length", pairs[axis, end])
+        if count < 1:
+            raise ArgumentError(f"pad with stat_length={shown(length)}; expected 1 or more")
+        if not isinstance(size, int) or count < size:
+            x = along(x, axis, slice(0, count) if end == 0 else slice(-count, None))
+    return _STATISTICS[mode](x, axis, keepdims=True)
+
+
+def _ramp(end: Node, edge: Node, width: Dim, axis: int) -> Node:
+    """Return equally spaced numbers from ``end`` towards the edge, which they do not reach."""
+    if not isinstance(width, int):
+        raise UnsupportedError(f"pad with mode='linear_ramp' by {width} elements; expected a fixed number")
+    shape = [1] * edge.ndim
+    shape[axis] = width
+    share = reshape(constant(np.arange(width) / max(width, 1)), tuple(shape))
+    return apply("add", end, apply("multiply", share, apply("subtract", edge, end)))
+
+
+def _mirrored(x: Node, axis: int, widths: tuple[Dim, Dim], mode: str, odd: bool) -> Node:
+    size = x.shape[axis]
+    before, behind = widths
+    if not isinstance(before, int) or not isinstance(behind, int):
+        raise UnsupportedError(f"pad with mode={mode!r} by {before} and {behind} elements; expected fixed numbers")
+    if not isinstance(size, int):
+        return _mirrored_once(x, axis, (before, behind), mode, odd)
+    places = np.arange(-before, size + behind)
+    period = {"wrap": size, "symmetric": 2 * size, "reflect": max(2 * size - 2, 1)}[mode]
+    turn = places // period
+    within = places % period
+    mirror = within >= size
+    indices = np.where(mirror, (period - 1 if mode == "symmetric" else period) - within, within)
+    picked = gather_array(x, axis, indices)
+    if not odd:
+        return picked
+    # an odd reflection at an edge is twice the edge less the element
+    shape = [1] * x.ndim
+    shape[axis] = len(places)
+
+    def row(values: Any) -> Node:
+        return reshape(constant(np.asarray(values, dtype=float)), tuple(shape))
+
+    first, last = along(x, axis, slice(0, 1)), along(x, axis, slice(-1, None))
+    rise = apply("multiply", 2.0, apply("subtract", last, first))
+    sign = apply("multiply", row(np.where(mirror, -1.0, 1.0)), picked)
+    # 2 last - x in the mirror image, and a rise of 2 (last - first) with every period
+    edge = apply("multiply", row(np.where(mirror, 2.0, 0.0)), last)
+    return apply("add", apply("add", sign, edge), apply("multiply", row(turn), rise))
+
+
+def _mirrored_once(x: Node, axis: int, widths: tuple[int, int], mode: str, odd: bool) -> Node:
+    """Pad an axis of symbolic size, which a call refuses to be shorter than what is taken from it."""
+    before, behind = widths
+    skip = 1 if mode == "reflect" else 0
+    if mode == "wrap":
+        parts = [along(x, axis, slice(-before, None)), along(x, axis, slice(0, behind))]
+    else:
+        parts = [
+            flip(along(x, axis, slice(skip, before + skip)), axis),
+            flip(along(x, axis, slice(-behind - skip, -skip or None)), axis),
+        ]
+    if odd:
+        edges = along(x, axis, slice(0, 1)), along(x, axis, slice(-1, None))
+        parts = [apply("subtract", apply("multiply", 2.0, edge), part) for edge, part in zip(edges, parts, strict=True)]
+    kept = [part for part, width in zip(parts, widths, strict=True) if width]
+    return join([*kept[: 1 if before else 0], x, *kept[1 if before else 0 :]], axis)
+
+
+def pad(x: Node, pad_width: Any, mode: Any = "constant", **options: Any) -> Node:
+    """Put elements before and behind each axis, as ``numpy.pad`` does.
+
+    Parameters
+    ----------
+    x : Node
+    pad_width : int, pair, or a pair for each axis
+        How many: the same everywhere, ``(before, behind)`` for every axis, or ``((before, behind), ...)``.
+    mode : str
+        What they are: "constant" (0, or ``constant_values``), "edge", "linear_ramp" (to ``end_values``),
+        "maximum", "minimum", "mean" and "median" (of ``stat_length`` elements at the edge, or all), "reflect" and
+        "symmetric" (``reflect_type`` "even" or "odd"), "wrap".
+    **options
+        The ones named above: numbers or symbols, one, a pair, or a pair for each axis.
+
+    Raises
+    ------
+    ShapeError
+        If the widths are not one for each axis, or one is negative, or a mode needs elements where there are none.
+    UnsupportedError
+        For another mode, or an option of another mode.
+    """
+    around = _widths(x, pad_width)
+    shape = countable(tuple(before + size + behind for size, (before, behind) in zip(x.shape, around, strict=True)))
+    if isinstance(mode, str) and mode == "constant" and options.keys() <= {"constant_values"} and _is_zero(options):
+        items = tuple((before, 1, size) for size, (before, _) in zip(x.shape, around, strict=True))
+        return put_into_zeros(to_real(x), items, shape)
+    return extend(to_real(x), around, mode, options)
+
+
+def _is_zero(options: dict[str, Any]) -> bool:
+    value = options.get("constant_values", 0)
+    return isinstance(value, int | float) and value == 0
+
+
+def _widths(x: Node, given: Any) -> list[tuple[Dim, Dim]]:
+    rows = several(given)
+    if any(isinstance(row, list | tuple) or getattr(row, "ndim", 0) for row in rows):
+        pairs = [_pair(several(row)) for row in rows]
+        pairs = pairs * x.ndim if len(pairs) == 1 else pairs
+    else:
+        pairs = [_pair(rows)] * x.ndim
+    if len(pairs) != x.ndim:
+        raise ShapeError(
+            f"pad with {len(pairs)} pairs of widths of an array of shape {show(x.shape)}; "
+            "expected (before, behind) for each axis"
+        )
+    return pairs
+
+
+def _pair(widths: list[Any]) -> tuple[Dim, Dim]:
+    if len(widths) not in (1, 2):
+        raise ShapeError(f"pad with {len(widths)} widths for an axis; expected (before, behind) or one for both")
+    before, *rest = [parse_size(width) for width in widths]
+    return before, rest[0] if rest else before
+
+
+def shift(x: Node, k: int, axis: int = 0) -> Node:
+    """Move elements by ``k`` places along an axis, zeros coming in: ``shift(x, 1)[i]`` is ``x[i - 1]``.
+
+    Parameters
+    ----------
+    x : Node
+    k : int
+        Below 0, elements move to the front: ``shift(x, -1)[i]`` is ``x[i + 1]``.
+    axis : int, optional
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis.
+    """
+    at = axis_of(x, axis)
+    size = x.shape[at]
+    places = whole_number("k", k)
+    count: int = min(abs(places), size) if isinstance(size, int) else abs(places)
+    if count == 0:
+        return to_real(x)
+    kept = slice(None, -count) if places > 0 else slice(count, None)
+    inner = getitem(to_real(x), (*[slice(None)] * at, kept))
+    start = count if places > 0 else 0
+    items = tuple((start if a == at else 0, 1, n) for a, n in enumerate(inner.shape))
+    return put_into_zeros(inner, items, x.shape)
+
+
+def skew(v: Node) -> Node:
+    """Return the skew-symmetric matrix of a cross product: ``skew(v) @ w`` is ``cross(v, w)``.
+
+    Parameters
+    ----------
+    v : Node
+        Three elements on the last axis.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis has another size.
+    """
+    if not v.ndim or v.shape[-1] != 3:
+        raise ShapeError(f"skew of an array of shape {show(v.shape)}; expected 3 elements on the last axis")
+    x, lead = to_real(v), tuple(range(v.ndim - 1))
+    i, j = v.ndim - 1, v.ndim
+
+    def half(here: tuple[int, ...], there: tuple[int, ...]) -> Node:
+        rows = gather(delta(3, 3), 0, there)
+        return einsum([gather(x, x.ndim - 1, here), rows], [(*lead, i), (i, j)], (*lead, i, j))
+
+    return apply("subtract", half((1, 2, 0), (2, 0, 1)), half((2, 0, 1), (1, 2, 0)))
+
 
 # ---------------------------------------------------------------------------- cutting
 
