@@ -201,8 +201,8 @@ def _differing(inputs: Mapping[str, Array], symbols: Mapping[str, Array]) -> lis
 def _read_text(
     formula: Any, shapes: dict[str, Any], options: Sequence[str], functions: Mapping[str, Callable[..., Any]] | None
 ) -> Formula:
-    from .text.given_functions import with_functions
     from .text.parse import declare, parse_within
+    from .text.vocabulary import with_functions
 
     vocabulary = with_functions(functions)
 

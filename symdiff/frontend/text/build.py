@@ -1,9 +1,12 @@
 """Build arrays from the terms of a formula, with NumPy's meaning.
 
-The grammar (:mod:`symdiff.ground.grammar.syntax`) gives a flat tree in which children stand before their
-parents. One loop over it builds arrays with the same operators and functions that a Python
-user calls, so text and symbols cannot differ. Whatever an operation refuses is raised again
-with the sub-formula and a caret: the user sees the place in the formula as written.
+The grammar (:mod:`symdiff.ground.grammar.syntax`) gives a flat tree in which children stand before their parents. One
+loop over it builds arrays with the same operators and functions that a Python user calls, so text and symbols cannot
+differ. An operation's refusal is raised again with the sub-formula and a caret at its place in the formula as written.
+
+``2**10``, ``-1`` and ``1/3`` are numbers before they are arrays: an index or an exponent may be written so. Whole
+numbers stay whole, as in Python, and the size of a result is known before it is computed: Python would spend hours on
+``10**10**8``.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import EllipsisType, MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,12 +36,12 @@ from ..outputs import Sparse, leaves
 from ..symbols import array as make_input
 from ..symbols import name as name_part
 from ..symbols import sparse_in
-from .constant_folding import ARITHMETIC, as_operand, fold, folds
-from .indexed import Axis, Indexed, array_of, arrows_of, combined, element, negated
-from .sums import (
+from .scopes import (
     BOUND,
+    OTHERWISE,
     SUM,
     bound_call,
+    expanded,
     length_of_sum,
     letters_of,
     order_of,
@@ -46,15 +49,21 @@ from .sums import (
     shaped_letters,
     sum_of,
 )
-from .text_functions import OTHERWISE, expanded
 from .values import (
+    Axis,
+    Indexed,
     Listing,
     Mapped,
     Shifted,
+    array_of,
+    arrows_of,
+    combined,
     described,
+    element,
     levels_of,
     matrix_of,
     ndim_of,
+    negated,
     no_index,
     results_of,
     shape_of,
@@ -62,7 +71,72 @@ from .values import (
 )
 from .vocabulary import DERIVATIVES, TextFunction
 
-#: Said of a function that is no other one misspelt.
+Number: TypeAlias = int | float
+
+_EXACT = 2**53  # beyond it not every whole number is a double
+
+#: Operators that take two numbers to a number.
+ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+
+
+def folds(symbol: str) -> bool:
+    """Tell whether the operator takes two numbers to a number here."""
+    return symbol in ARITHMETIC
+
+
+def fold(symbol: str, a: Number, b: Number, limits: Limits) -> Number:
+    """Compute ``a symbol b``.
+
+    Raises
+    ------
+    LimitError
+        If finite numbers give one beyond the range of a double.
+    ParseError
+        If they divide by zero, or give a complex number.
+
+    Examples
+    --------
+    >>> from symdiff.ground.limits import LIMITS
+    >>> fold("**", 2, 10, LIMITS)
+    1024
+    """
+    if symbol == "**":
+        _check_power(a, b, limits)
+    if symbol in {"/", "//", "%"} and b == 0:
+        raise ParseError(f"a division of numbers by zero, {a:.6g} {symbol} 0")
+    try:
+        result = ARITHMETIC[symbol](a, b)
+        finite = math.isfinite(result)
+    except OverflowError:
+        finite = False
+    if not finite and math.isfinite(a) and math.isfinite(b):
+        raise LimitError(f"{a:.6g} {symbol} {b:.6g} is beyond the range of a double, about 1e308")
+    return result
+
+
+def _check_power(a: Number, b: Number, limits: Limits) -> None:
+    if a == 0 and b < 0:
+        raise ParseError(f"a division of numbers by zero, 0 ** {b:.6g}")
+    if a < 0 and not float(b).is_integer() and math.isfinite(b):
+        raise ParseError(f"{a:.6g} ** {b:.6g} is complex; complex numbers are not offered")
+    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * math.log2(abs(a)) > limits.integer_bits:
+        raise LimitError(f"{a:.6g} ** {b:.6g} is beyond the range of a double, about 1e308")
+
+
+def as_operand(number: Number) -> Number:
+    """Return ``number`` as it may meet an array: whole only where a double holds it exactly."""
+    return number if isinstance(number, float) or -_EXACT <= number <= _EXACT else float(number)
+
+
+#: Hint for a function that is no other one misspelt.
 _OWN = "; docs/functions.md lists them, and a line above may define your own, f(x) = x * exp(-x)"
 #: Names with a value of their own. An input of the same name goes before them.
 CONSTANTS: Mapping[str, float] = MappingProxyType(
