@@ -255,7 +255,6 @@ SHARED = {
     "names": "names of users",
     "numbers": "numbers, as they come and as they are shown",
     "options": "options, of a kernel or of a command",
-    "order": "elements by their order",
     "parts": "parts: of arrays, of sums and products",
     "plan": "the plan of a formula",
     "points": "random points",

@@ -26,9 +26,17 @@ from .shaping import Axis, axes_of, axis_of, join, ravel, several, shown, stack
 # ---------------------------------------------------------------------------- covariances
 
 
-def cov(x: Node, *args: Any, **options: Any) -> Node:
+def cov(
+    m: Node,
+    y: Node | None = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: float | None = None,
+    fweights: Any = None,
+    aweights: Node | None = None,
+) -> Node:
     """Return the covariance matrix of variables, of one variable its variance as a number: see :func:`_covariances`."""
-    c = _covariances(x, *args, **options)
+    c = _covariances(m, y, rowvar, bias, ddof, fweights, aweights)
     return reshape(c, ()) if c.shape == (1, 1) else c
 
 

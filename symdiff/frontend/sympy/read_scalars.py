@@ -25,8 +25,8 @@ from ...graph.scalars.functions import apply, compare
 from ...ground.limits import LIMITS
 from ...printing.notation import spelled
 from . import functions
+from .functions import OwnFunction
 from .inputs import Inputs, Scope, SymbolicIndex
-from .own_functions import OwnFunction
 
 Request: TypeAlias = tuple[Any, Scope]
 Steps: TypeAlias = Generator[Request, Node, Node]

@@ -1,15 +1,24 @@
-"""Terms as whole matrices of SymPy, of fixed or symbolic size; a vector is an n x 1 matrix.
+"""Scalar functions, numbers, sizes and whole matrices as SymPy writes them; a vector is an n x 1 matrix.
 
-Each function gives None where SymPy has no form for the whole.
+SymPy must not change a formula's meaning on the way (``exp(log(x))`` is not ``x`` for a negative x), so everything is
+made unevaluated. Nor is SymPy asked what it knows of an expression: to answer whether ``zeta(108, oo)`` is 0 it computes
+digits without end, and the text is a stranger's. Only a Number may be compared. Sums and products have their terms in
+SymPy's own order, so that they equal what a user would write wherever SymPy would not have merged terms. A function of
+whole matrices gives None where SymPy has no form for the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cmp_to_key, reduce
 from typing import Any
 
 import sympy as sp
 from sympy.combinatorics import Permutation
+from sympy.core.function import Application
+from sympy.core.sorting import ordered
+from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.matrices.expressions import diagonal
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.matrices.expressions.factorizations import LofCholesky
@@ -17,11 +26,12 @@ from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from ...graph import whole
-from ...graph.sizes import Dim, product
-from ...printing.notation import Term
-from . import write_scalars
+from ...graph.scalars.functions import FUNCTIONS
+from ...graph.sizes import Dim, Size, product
+from ...ground.budget import spend
+from ...printing.notation import Term, spelled
 from .forms import Adjugate, AdjugateDifferential
-from .write_scalars import SCALARS, inverse, mul, number
+from .functions import CLASSES, own_function
 
 Sizes = Mapping[str, Any]
 Build = Callable[..., Any]
@@ -78,7 +88,7 @@ class Wholes:
 
     def size(self, dim: Dim) -> Any:
         """Return a size as SymPy's."""
-        return write_scalars.size(dim, self.sizes)
+        return size(dim, self.sizes)
 
     def shape(self, term: Term) -> tuple[Any, Any]:
         """Return the shape of the matrix that stands for a term."""
@@ -328,10 +338,250 @@ class Wholes:
         if term.data == "det":
             return det
         if term.data == "logdet":
-            return write_scalars.log(det)
-        return write_scalars.log(sp.Abs(det, evaluate=False)) if term.data == "logabsdet" else None
+            return log(det)
+        return log(sp.Abs(det, evaluate=False)) if term.data == "logabsdet" else None
 
     def _function(self, term: Term, *args: Any) -> Any:
         if term.data == "stop_gradient":
             return args[0]
         return sp.KroneckerProduct(*args) if term.data == "kron" and term.ndim == 2 else None
+
+
+HALF = sp.Rational(1, 2)
+#: More terms than this are not sorted; SymPy would take too long to compare them.
+SORTED = 64
+#: Largest denominator, up to powers of two, of a number that is written as a fraction.
+LARGEST = 12
+
+
+def number(value: float) -> Any:
+    """Return a double: exactly where a reader knows its name, as a Float otherwise."""
+    p, name, q = spelled(value)
+    if q and (name or q <= LARGEST or q & (q - 1) == 0):
+        constant = _CONSTANTS[name.strip("/")]
+        top = constant if name[:1] != "/" else 1 / constant
+        return sp.Rational(p, q) if not name else sp.Mul(sp.Rational(p, q), top)
+    if math.isnan(value):
+        return sp.nan
+    if math.isinf(value):
+        return sp.oo if value > 0 else -sp.oo
+    return sp.Integer(int(value)) if value.is_integer() and value else sp.Float(value)
+
+
+_CONSTANTS = {
+    "": sp.S.One,
+    "pi": sp.pi,
+    "e": sp.E,
+    "log(2)": sp.log(2),
+    "log(10)": sp.log(10),
+    "sqrt(2)": sp.sqrt(2),
+    "sqrt(3)": sp.sqrt(3),
+    "sqrt(5)": sp.sqrt(5),
+    "sqrt(pi)": sp.sqrt(sp.pi),
+    "sqrt(2 * pi)": sp.sqrt(2 * sp.pi),
+}
+
+
+def size(dim: Dim, symbols: Mapping[str, Any]) -> Any:
+    """Return a size; ``symbols`` are those given for names."""
+    if not isinstance(dim, Size):
+        return sp.Integer(dim)
+    terms = []
+    for names, coefficient in dim.terms:
+        terms.append(sp.Mul(sp.Integer(coefficient), *(symbols.get(name, sp.Symbol(name)) for name in names)))
+    return sp.Add(*terms)
+
+
+def add(terms: Sequence[Any]) -> Any:
+    """Return a sum."""
+    return _joined(sp.Add, terms)
+
+
+def mul(*factors: Any) -> Any:
+    """Return a product."""
+    return _joined(sp.Mul, [f for f in factors if f is not sp.S.One] or [sp.S.One])
+
+
+def _joined(kind: Any, parts: Sequence[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    flat = [own for part in parts for own in kind.make_args(part)]
+    spend(8 * len(flat))
+    if len(flat) <= SORTED:
+        flat.sort(key=cmp_to_key(sp.Basic.compare))
+        flat.sort(key=lambda part: not part.is_Number)
+    return kind(*flat, evaluate=False)
+
+
+def replaced(expr: Any, values: Mapping[Any, Any]) -> Any:
+    """Return ``expr`` with symbols replaced, unevaluated (``xreplace`` would evaluate)."""
+    if expr in values:
+        return values[expr]
+    args = [replaced(arg, values) for arg in expr.args]
+    if all(new is old for new, old in zip(args, expr.args, strict=True)):
+        return expr
+    if isinstance(expr, sp.Piecewise):
+        return piecewise(*args)
+    if expr.func in _CONDITIONS:
+        return reduce(_CONDITIONS[expr.func], args)
+    if isinstance(expr, sp.Add | sp.Mul | sp.Pow | Application | sp.Rel):
+        return expr.func(*args, evaluate=False)
+    return sp.Tuple.__new__(ExprCondPair, *args) if isinstance(expr, ExprCondPair) else expr.func(*args)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """Return a power."""
+    return sp.Pow(base, exponent, evaluate=False)
+
+
+def inverse(x: Any) -> Any:
+    """Return 1/x."""
+    if x.is_Pow and x.exp.is_Number and x.exp.is_positive:
+        return power(x.base, -x.exp)
+    return x**-1 if x.is_Number and x != 0 else power(x, sp.S.NegativeOne)
+
+
+def negative(x: Any) -> Any:
+    """Return -x."""
+    if x.is_Number:
+        return -x
+    first, *rest = sp.Mul.make_args(x)
+    if first.is_Number and rest:
+        return mul(-first, *rest)  # the sign of a number changes exactly
+    return mul(sp.S.NegativeOne, x)
+
+
+def piecewise(*cases: tuple[Any, Any]) -> Any:
+    """Return a choice, as ``Piecewise(..., evaluate=False)`` does.
+
+    That would look through each condition for choices and multiply them out, evaluated or not, and
+    there may be 2**n of them.
+    """
+    spend(10)
+    pairs = []
+    for x, condition in cases:
+        c = {True: sp.true, False: sp.false}[condition] if isinstance(condition, bool) else condition
+        if c is sp.false:
+            continue
+        pairs.append(sp.Tuple.__new__(ExprCondPair, x, c))
+        if c is sp.true:
+            break
+    if len(pairs) == 1 and pairs[0].cond is sp.true:
+        return pairs[0].expr
+    return sp.Basic.__new__(sp.Piecewise, *pairs)
+
+
+def _f(cls: Any) -> Callable[..., Any]:
+    return lambda *args: cls(*args, evaluate=False)
+
+
+def _relation(cls: Any) -> Callable[..., Any]:
+    """Return a comparison; of numbers it is decided, since ``subs`` of SymPy takes such a choice for another one."""
+    return lambda x, y: cls(x, y, evaluate=bool(x.is_Number and y.is_Number))
+
+
+def both(p: Any, q: Any) -> Any:
+    """Return where two conditions hold."""
+    if sp.true in (p, q):
+        return q if p is sp.true else p
+    return sp.false if sp.false in (p, q) else _lattice(sp.And, p, q)
+
+
+def either(p: Any, q: Any) -> Any:
+    """Return where one of two conditions holds."""
+    if sp.false in (p, q):
+        return q if p is sp.false else p
+    return sp.true if sp.true in (p, q) else _lattice(sp.Or, p, q)
+
+
+def just_one(p: Any, q: Any) -> Any:
+    """Return where one of two conditions holds and the other does not."""
+    if sp.false in (p, q):
+        return q if p is sp.false else p
+    if sp.true in (p, q):
+        return unless(q if p is sp.true else p)
+    return sp.false if p == q else _made(sp.Xor, {p, q})
+
+
+def _lattice(kind: Any, p: Any, q: Any) -> Any:
+    """Return conditions joined, as ``kind(p, q)`` does but for comparing what they compare, evaluated or not."""
+    parts = {own for part in (p, q) for own in (part.args if isinstance(part, kind) else [part])}
+    spend(8 * len(parts))
+    return parts.pop() if len(parts) == 1 else _made(kind, parts)
+
+
+def _made(kind: Any, parts: set[Any]) -> Any:
+    made = sp.Basic.__new__(kind, *ordered(parts))
+    made._argset = frozenset(parts)
+    return made
+
+
+_CONDITIONS: dict[Any, Callable[[Any, Any], Any]] = {sp.And: both, sp.Or: either, sp.Xor: just_one}
+
+
+def unless(p: Any) -> Any:
+    """Return where a condition does not hold."""
+    return sp.Not(p, evaluate=p in (sp.true, sp.false))
+
+
+def exp(x: Any) -> Any:
+    """Return the exponential."""
+    return sp.exp(x, evaluate=False)
+
+
+def log(x: Any) -> Any:
+    """Return the logarithm."""
+    return sp.log(x, evaluate=False)
+
+
+def _mod(x: Any, y: Any) -> Any:
+    return sp.nan if y.is_Number and y.is_zero else sp.Mod(x, y, evaluate=False)
+
+
+def _rint(x: Any) -> Any:
+    up = add([x, HALF])
+    floor = sp.floor(up, evaluate=False)
+    tie = sp.Eq(sp.Mod(up, 2, evaluate=False), 1, evaluate=False)
+    return piecewise((add([floor, sp.S.NegativeOne]), tie), (floor, True))
+
+
+def _cbrt(x: Any) -> Any:
+    return mul(sp.sign(x, evaluate=False), power(sp.Abs(x, evaluate=False), sp.Rational(1, 3)))
+
+
+def _of_order(cls: Any, order: int) -> Callable[..., Any]:
+    return lambda x: cls(sp.Integer(order), x, evaluate=False)
+
+
+#: Functions of the table as SymPy's, or composed of SymPy's without losing range or digits.
+SCALARS: dict[str, Callable[..., Any]] = {
+    **{name: _f(cls) for name, cls in CLASSES.items() if not name.startswith("logical_")},
+    "negative": negative,
+    "sqrt": lambda x: power(x, HALF),
+    "cbrt": _cbrt,
+    "exp": exp,
+    "exp2": lambda x: power(sp.Integer(2), x),
+    "log": log,
+    "log2": lambda x: mul(log(x), inverse(sp.log(2))),
+    "log10": lambda x: mul(log(x), inverse(sp.log(10))),
+    "digamma": lambda x: sp.polygamma(sp.S.Zero, x, evaluate=False),
+    "lambertwm1": lambda x: sp.LambertW(x, sp.S.NegativeOne, evaluate=False),
+    "sinc": lambda x: sp.sinc(mul(sp.pi, x), evaluate=False),
+    "rint": _rint,
+    "trunc": lambda x: mul(sp.sign(x, evaluate=False), sp.floor(sp.Abs(x, evaluate=False), evaluate=False)),
+    "mod": _mod,
+    "floor_divide": lambda x, y: sp.floor(mul(x, inverse(y)), evaluate=False),
+    **{name: _relation(CLASSES[name]) for name in ("less", "less_equal", "equal", "not_equal")},
+    "logical_xor": just_one,
+    **{f"{letter}{n}": _of_order(CLASSES[f"{letter}v"], n) for n in (0, 1) for letter in "jyik"},
+    "betainc": lambda a, b, x: sp.Function.__new__(sp.betainc_regularized, a, b, sp.S.Zero, x, evaluate=False),
+    "exp1": lambda x: sp.expint(sp.S.One, x, evaluate=False),
+    "spence": lambda x: sp.polylog(sp.Integer(2), add([sp.S.One, negative(x)]), evaluate=False),
+}
+#: Functions that other parts of the writing take care of.
+_OTHERS = ("power", "where", "to_real", "logical_and", "logical_or", "logical_not")
+SCALARS |= {
+    name: _f(own_function(name))
+    for name, row in FUNCTIONS.items()
+    if not (name in SCALARS or name in _OTHERS or row.infix or row.written)
+}
