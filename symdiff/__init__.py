@@ -87,8 +87,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
     from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
-    from .frontend.functions.custom import custom
-    from .frontend.functions.external import external
+    from .frontend.functions.custom import custom, external
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions

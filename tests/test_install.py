@@ -39,7 +39,6 @@ LATER = {
     "symdiff.frontend.functions.custom",
     "symdiff.frontend.functions.recurrence",
     "symdiff.frontend.sympy.read",
-    "symdiff.frontend.text.build",
     "symdiff.frontend.text.parse",
     "symdiff.frontend.sympy.write",
     "symdiff.lowering",

@@ -21,7 +21,7 @@ from ..ground.guard import guarded, guarded_operators, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import hook
 from . import sympy as interop
-from .numpy import creation, operations, shaping
+from .numpy import operations, shaping
 from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
 from .numpy.operands import (
@@ -348,7 +348,7 @@ class Array(Operand):
 
         Numbers are of double precision in a formula, whatever they are called; a kernel has the dtype of its inputs.
         """
-        return Array(creation.cast(self.node, dtype), self.provenance)
+        return Array(shaping.cast(self.node, dtype), self.provenance)
 
     @guarded
     def copy(self) -> Array:

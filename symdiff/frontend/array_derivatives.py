@@ -18,9 +18,9 @@ from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Shape, show
 from ..rewrite import simplify
 from .array import Array, asarray
+from .display import FormulaTuple, shown
 from .numpy.operands import as_node, find_spans, provenance_of
 from .outputs import is_structure, leaves, pack, template_of, unpack
-from .outputs.display import FormulaTuple, shown
 from .provenance import Facts, Provenance, of_spans
 
 #: What to differentiate with respect to: an array, or several in a tuple, list, dict or dataclass.

@@ -14,8 +14,8 @@ from ..ground.limits import Budget
 from ..ground.tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array, asarray
+from .display import FormulaDict, FormulaTuple
 from .formula import merge_shapes, read_formula
-from .outputs.display import FormulaDict, FormulaTuple
 from .sympy import is_sympy, symbols_in
 
 #: What a derivative gives for one variable, for several in a tuple or list, and for several in a dict.

@@ -28,7 +28,7 @@ from .symbols import check_name, sparse_in, symbols_of
 from .sympy import Inputs, from_sympy, holds_sympy, is_sympy, listed_symbols, symbols_in
 
 if TYPE_CHECKING:
-    from .text.build import Parsed
+    from .text.parse import Parsed
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from .._kernels.call import with_vectorcall
 from .._kernels.unit import NativeCall
 from ..codegen.c import standalone
 from ..errors import AbsentError, ArgumentError, UnsupportedError
+from ..frontend.display import ShownText, table
 from ..frontend.outputs import LEAF
 from ..frontend.outputs import show as show_structure
-from ..frontend.outputs.display import ShownText, table
 from ..graph.sizes import Span, show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded

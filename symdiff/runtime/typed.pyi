@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import bsr_array, coo_array, csc_array, csr_array  # with types once scipy-stubs is installed
 
 from ..frontend.array import Array
-from ..frontend.outputs.display import FormulaDict
+from ..frontend.display import FormulaDict
 from ..ground.limits import Budget
 from ..lowering.sparse.formats import FormatName
 from .kernel import Kernel

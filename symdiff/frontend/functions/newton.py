@@ -18,7 +18,7 @@ from ...graph.primitives import EACH, TOGETHER
 from ...graph.scalars.arithmetic import terms_of
 from ...rewrite import simplify
 from ..array import Array
-from ..numpy.creation import eye
+from ..numpy.shaping import eye
 from .recurrence import while_loop
 
 __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]

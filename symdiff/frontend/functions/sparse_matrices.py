@@ -26,8 +26,7 @@ from ..numpy.shaping import parse_shape
 from ..outputs import Compound, Record, Sparse
 from ..provenance import of_inputs
 from ..symbols import array
-from .custom import custom
-from .external import Foreign
+from .custom import Foreign, custom
 
 __all__ = ["SparseMatrix", "SparseSum", "sparse_matrix"]
 

@@ -9,8 +9,7 @@ Invariants
     * Keywords and kinds of arguments that are not understood are refused by name.
 Files
     indexing    whole numbers, slices, None, Ellipsis, constant index arrays and integer inputs
-    shaping     functions that move elements and compute nothing
-    creation    arrays of numbers alone: filled ones, identities, ranges
+    shaping     functions that move elements and compute nothing; arrays of numbers alone
     reductions  sums, means, extremes, norms, softmax, running sums; of chosen elements, without nan
     operations  products, diagonals, matrices, selection, elements at the positions of integer inputs
     pieces      arrays cut, joined, turned and padded

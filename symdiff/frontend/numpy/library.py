@@ -20,7 +20,17 @@ from ...graph.dump import record_text
 from ...graph.scalars.compositions import COMPOSED
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
 from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln, sph_harm_y_imag, sph_harm_y_real
-from . import choices, creation, linalg, operations, pieces, reductions, sequences, shaping, spectra, statistics
+from . import (
+    choices,
+    linalg,
+    operations,
+    pieces,
+    reductions,
+    sequences,
+    shaping,
+    spectra,
+    statistics,
+)
 
 #: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
@@ -145,7 +155,7 @@ _add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "def
 _add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"), options=("lower", "upper"))
 _add("stop_gradient", stop_gradient)
 _add("real", to_real)
-_add("imag", lambda x: creation.like(x, 0.0))
+_add("imag", lambda x: shaping.like(x, 0.0))
 
 for _name in ("sum", "prod", "max", "min"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"),
@@ -336,18 +346,18 @@ _add("unwrap", sequences.unwrap, 1, 1, 2, ("discont", "axis", "period"))
 _add("pad", pieces.pad, 1, 2, 3, ("pad_width", "mode", "constant_values", "end_values", "stat_length", "reflect_type"))
 _add("shift", pieces.shift, 1, 2, 3, ("k", "axis"))
 _add("skew", pieces.skew)
-_add("eye", creation.eye, "none", 1, 3, ("M", "k"))
-_add("arange", creation.arange, "none", 1, 3, ("stop", "step"))
+_add("eye", shaping.eye, "none", 1, 3, ("M", "k"))
+_add("arange", shaping.arange, "none", 1, 3, ("stop", "step"))
 _add("linspace", sequences.linspace, 2, 2, 5, ("num", "endpoint", "retstep", "axis"), in_text=False)
 _add("logspace", sequences.logspace, 2, 2, 5, ("num", "endpoint", "base", "axis"), False, ("base",))
 _add("geomspace", sequences.geomspace, 2, 2, 4, ("num", "endpoint", "axis"), in_text=False)
 _add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
-_add("zeros", lambda shape: creation.full(shape, 0.0), "none")
-_add("ones", lambda shape: creation.full(shape, 1.0), "none")
+_add("zeros", lambda shape: shaping.full(shape, 0.0), "none")
+_add("ones", lambda shape: shaping.full(shape, 1.0), "none")
 #: Functions whose results have the shape of an argument, and nothing else of it.
 OF_SHAPES = frozenset(("zeros_like", "ones_like", "empty_like", "full_like"))
-_add("zeros_like", lambda x: creation.like(x, 0.0))
-_add("ones_like", lambda x: creation.like(x, 1.0))
+_add("zeros_like", lambda x: shaping.like(x, 0.0))
+_add("ones_like", lambda x: shaping.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {

@@ -33,11 +33,10 @@ from ...graph import matmul as stack_matmul
 from ...graph.scalars.functions import apply, to_real
 from ...graph.sizes import Dim, hint_of, product, show
 from ...ground.budget import limits, reserve
-from .creation import like
 from .indexing import gather_array, getitem
 from .operations import diag, diagonal, einsum, solve
 from .reductions import sum
-from .shaping import at_least, axis_of, flip, join, moveaxis, ravel, several, shown, stack, whole_number
+from .shaping import at_least, axis_of, flip, join, like, moveaxis, ravel, several, shown, stack, whole_number
 
 
 def kron(a: Node, b: Node) -> Node:

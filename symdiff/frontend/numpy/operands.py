@@ -31,11 +31,10 @@ from ...ground.guard import is_function, users
 from ...ground.stages import hook
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
-from .creation import check_device
 from .indexing import is_masked
 from .library import Entry, public_name
 from .operations import MOVING
-from .shaping import shown, whole_number
+from .shaping import check_device, shown, whole_number
 
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
 STANDARD = ("2021.12", "2022.12", "2023.12", "2024.12")

@@ -35,9 +35,8 @@ from ...graph import matmul as stack_matmul
 from ...graph.scalars.functions import apply, compare, scalar_constant, to_real
 from ...graph.sizes import Dim, fixed, hint_of, show
 from . import reductions
-from .creation import arange
 from .indexing import getitem
-from .shaping import axis_of, members, parse_size, ravel, several, shown, whole_number
+from .shaping import arange, axis_of, members, parse_size, ravel, several, shown, whole_number
 
 #: Functions of the library that integer inputs may go through: what moves elements alone.
 MOVING = frozenset(

@@ -15,13 +15,12 @@ Files
     forms          forms that SymPy lacks: definitions and a result, adjugates, operations by their text
     inputs         SymPy's symbols and functions of time as inputs
     functions      scalar functions: the table of both directions, compositions, classes of own functions
-    read_scalars   the machinery of reading, and scalar classes
-    read_matrices  matrix and array expressions
+    read_terms     the machinery of reading; scalar, matrix and array expressions
     read           sums over ranges, entries, functions of time, derivatives; all readers put to work
     write_terms    scalar functions, numbers, sizes, whole matrices
     write          arrays of scalar expressions; graph to SymPy
 Add
-    a class to read: a reader in ``read_scalars``, ``read_matrices`` or ``read``; a function: ``sympy=`` in its row
+    a class to read: a reader in ``read_terms`` or ``read``; a function: ``sympy=`` in its row
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Scalar functions of SymPy: one table of classes for reading and writing, compositions of others, classes made from rows.
+"""Scalar functions of SymPy: the table of classes for reading and writing, compositions, classes made from rows.
 
-Compositions are definitions by functions of the table, from DLMF 4.14, 4.23, 4.28, 4.37 and 5.12. Functions of the table
-that SymPy lacks, or would unfold into what overflows or cancels, become classes of SymPy made from their rows: a class
-is read back to the same row, and its digits are those of mpmath, as many as are asked for.
+Compositions are definitions by functions of the table, from DLMF 4.14, 4.23, 4.28, 4.37 and 5.12. Functions that SymPy
+lacks, or would unfold into what overflows or cancels, become classes of SymPy made from their rows: a class is read
+back to the same row, and its digits are those of mpmath, as many as are asked for.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A range of whole numbers is unrolled. Over a range of symbolic size all places are read at once: an index is an axis,
 counted from the end, and a part that does not depend on it lacks the axis or has length 1 there.
 
-A function of symbols without a formula, such as the ``q(t)`` of ``sympy.physics.mechanics``, is an input, and so is each
-of its derivatives. The derivative of anything else is taken here, by symdiff, where the expression is read: SymPy's own
+A function of symbols without a formula, such as the ``q(t)`` of ``sympy.physics.mechanics``, is an input, and so are
+its derivatives. The derivative of anything else is taken here, by symdiff, where the expression is read: SymPy's own
 rules are not used.
 """
 
@@ -43,8 +43,7 @@ from ...graph.sizes import Dim, Size
 from ...ground.stages import hook
 from .forms import Adjugate, AdjugateDifferential, ArrayOperation, Definitions, MatrixOperation
 from .inputs import Inputs, Scope, SymbolicIndex
-from .read_matrices import array_symbol, pack
-from .read_scalars import ARRAYS, READERS, Reading, Steps, bound, each, reads, refusal, value_of
+from .read_terms import ARRAYS, READERS, Reading, Steps, array_symbol, bound, each, pack, reads, refusal, value_of
 
 # ---------------------------------------------------------------------------- ranges
 

@@ -1,7 +1,7 @@
 """Scalar functions, numbers, sizes and whole matrices as SymPy writes them; a vector is an n x 1 matrix.
 
 SymPy must not change a formula's meaning on the way (``exp(log(x))`` is not ``x`` for a negative x), so everything is
-made unevaluated. Nor is SymPy asked what it knows of an expression: to answer whether ``zeta(108, oo)`` is 0 it computes
+made unevaluated. Nor is SymPy asked what it knows of an expression: to tell whether ``zeta(108, oo)`` is 0 it computes
 digits without end, and the text is a stranger's. Only a Number may be compared. Sums and products have their terms in
 SymPy's own order, so that they equal what a user would write wherever SymPy would not have merged terms. A function of
 whole matrices gives None where SymPy has no form for the whole.
@@ -553,9 +553,11 @@ def _of_order(cls: Any, order: int) -> Callable[..., Any]:
     return lambda x: cls(sp.Integer(order), x, evaluate=False)
 
 
+#: Functions that other parts of the writing take care of.
+_OTHERS = ("power", "where", "to_real", "logical_and", "logical_or", "logical_not")
 #: Functions of the table as SymPy's, or composed of SymPy's without losing range or digits.
 SCALARS: dict[str, Callable[..., Any]] = {
-    **{name: _f(cls) for name, cls in CLASSES.items() if not name.startswith("logical_")},
+    **{name: _f(cls) for name, cls in CLASSES.items() if name not in (*_OTHERS, "erfcinv")},  # SymPy has no digits of it
     "negative": negative,
     "sqrt": lambda x: power(x, HALF),
     "cbrt": _cbrt,
@@ -578,8 +580,6 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "exp1": lambda x: sp.expint(sp.S.One, x, evaluate=False),
     "spence": lambda x: sp.polylog(sp.Integer(2), add([sp.S.One, negative(x)]), evaluate=False),
 }
-#: Functions that other parts of the writing take care of.
-_OTHERS = ("power", "where", "to_real", "logical_and", "logical_or", "logical_not")
 SCALARS |= {
     name: _f(own_function(name))
     for name, row in FUNCTIONS.items()

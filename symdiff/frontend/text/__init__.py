@@ -11,12 +11,11 @@ Invariants
 Files
     vocabulary      functions that text may call
     values          numbers, lists and tuples, elements by index
-    scopes          letters and functions that a text has for itself
-    build           the tree to arrays
-    parse           a whole text: lines, results, inputs
+    letters         letters and functions that a text has for itself
+    parse           a whole text: lines, terms, results, inputs
     matrixcalculus  the language of matrixcalculus.org
     dialects        the table of languages
 Add
-    a function: a row in ``frontend/numpy/library``; an operator: ``ground/grammar`` and ``build``; a language: a file
+    a function: a row in ``frontend/numpy/library``; an operator: ``ground/grammar`` and ``parse``; a language: a file
     with a reader, and its row of ``dialects``
 """

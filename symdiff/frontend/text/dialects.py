@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .build import Parsed
 from .matrixcalculus import parse_matrixcalculus
+from .parse import Parsed
 
 __all__ = ["DIALECTS"]
 

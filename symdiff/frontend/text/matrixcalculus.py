@@ -42,7 +42,7 @@ from ..array import Array, asarray
 from ..provenance import of_inputs
 from ..shapes import Declaration, assume, read_shape, split, split_kind
 from ..symbols import array as make_input
-from .build import Parsed
+from .parse import Parsed
 from .vocabulary import TEXT_FUNCTIONS
 
 #: Kinds of letters.

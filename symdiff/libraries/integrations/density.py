@@ -15,9 +15,9 @@ from ...compiler import compile
 from ...errors import ArgumentError, ShapeError
 from ...frontend import derivatives
 from ...frontend.array import Array
+from ...frontend.display import table
 from ...frontend.formula import merge_shapes, read_formula
 from ...frontend.outputs import leaves
-from ...frontend.outputs.display import table
 from ...frontend.symbols import vector
 from ...frontend.sympy import symbols_in
 from ...graph import REAL, substitute

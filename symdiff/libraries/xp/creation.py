@@ -8,7 +8,7 @@ import numpy as np
 
 from ...frontend.array import Array
 from ...frontend.array import asarray as of_values
-from ...frontend.numpy.creation import check_device
+from ...frontend.numpy.shaping import check_device
 from .calls import among, run, run_parts
 
 

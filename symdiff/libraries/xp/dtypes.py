@@ -9,8 +9,7 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ...frontend.array import Array, asarray
-from ...frontend.numpy.creation import check_device, dtype_of
-from ...frontend.numpy.shaping import shown
+from ...frontend.numpy.shaping import check_device, dtype_of, shown
 
 #: The dtypes that arrays may be called by, of each kind; numbers are of double precision in a formula.
 KINDS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ArgumentError
 from ...frontend.array import Array, asarray
-from ...frontend.numpy.creation import like
+from ...frontend.numpy.shaping import like
 from .calls import run
 
 #: Functions of one array, and what the library calls those that it has under other names.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...errors import SingularMatrixError
 from ...frontend.array import Array
-from ...frontend.outputs.display import ShownText
+from ...frontend.display import ShownText
 from ...graph import INT, REAL, Node, input, placeholder, postorder, rebuild, resize
 from ...graph.reference.interpret import bind_sizes, evaluate
 from ...graph.sizes import show

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...frontend.outputs.display import ShownText, table
+from ...frontend.display import ShownText, table
 from .differences import Numbers, Tally
 
 

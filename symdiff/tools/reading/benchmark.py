@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, SingularMatrixError
+from ...frontend.display import table
 from ...frontend.outputs import pack
-from ...frontend.outputs.display import table
 from ...graph.sizes import Size
 from ...runtime.calls.arguments import Parameter, sample_shape
 from ...runtime.kernel import Kernel

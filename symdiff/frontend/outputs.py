@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ..errors import ArgumentError
 
 #: Stands for one array.
 LEAF: Final = "output"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from ..array import Array
-from .tree import fields_of, transform
+from .array import Array
+from .outputs import fields_of, transform
 
 __all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of", "shown", "table"]
 
@@ -95,7 +95,7 @@ def _escaped(text: str) -> str:
 
 
 def _in_rows(value: Any) -> str:
-    from ...printing.latex import aligned
+    from ..printing.latex import aligned
 
     quote = str.maketrans({"_": r"\_", "{": r"\{", "}": r"\}", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$"})
     rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {latex}" for path, latex in rows_of(value, Array.latex)]
