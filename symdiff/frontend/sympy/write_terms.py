@@ -557,7 +557,8 @@ def _of_order(cls: Any, order: int) -> Callable[..., Any]:
 _OTHERS = ("power", "where", "to_real", "logical_and", "logical_or", "logical_not")
 #: Functions of the table as SymPy's, or composed of SymPy's without losing range or digits.
 SCALARS: dict[str, Callable[..., Any]] = {
-    **{name: _f(cls) for name, cls in CLASSES.items() if name not in (*_OTHERS, "erfcinv")},  # SymPy has no digits of it
+    # SymPy has no digits of erfcinv
+    **{name: _f(cls) for name, cls in CLASSES.items() if name not in (*_OTHERS, "erfcinv")},
     "negative": negative,
     "sqrt": lambda x: power(x, HALF),
     "cbrt": _cbrt,
