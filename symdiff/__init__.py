@@ -193,7 +193,7 @@ _LATER = {
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
     "density": ".libraries.integrations.density",
-    "external": ".frontend.functions.external",
+    "external": ".frontend.functions.custom",
     "complex_array": ".libraries.complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",

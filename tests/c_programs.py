@@ -14,7 +14,7 @@ from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.lowering.program import MASK_OPS, SIGNATURES, Program
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 Floats = npt.NDArray[np.float64]
 EDGES = np.array(

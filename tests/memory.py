@@ -92,7 +92,8 @@ def valgrind(names: Sequence[str], cache: str) -> tuple[int, str]:
 
 def for_avx2() -> None:
     """Build for AVX2, and load from files, which valgrind can name."""
-    from symdiff.runtime.toolchain import build, host
+    from symdiff.runtime.toolchain import build
+    from symdiff.runtime.toolchain import load as host
 
     features = tuple(f for f in host.processor() if not f.startswith("avx512"))
     plain = build.flags
@@ -162,8 +163,7 @@ def inside(names: Sequence[str]) -> None:
     from test_codegen_cython import every_operation
 
     from bench.cases import compiled
-    from symdiff.runtime.runners.interpreter import InterpreterRunner
-    from symdiff.runtime.runners.native import NativeRunner
+    from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner
     from symdiff.runtime.runners.variants import Variant
 
     rng = np.random.default_rng(0)

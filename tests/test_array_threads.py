@@ -16,7 +16,7 @@ from test_arrays import SHAPES, as_columns, build, numbers, same_bits
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, SingularMatrixError
-from symdiff.runtime.calls import threads
+from symdiff.runtime.calls import resources as threads
 
 
 @pytest.mark.parametrize("axis", [0, -1])
@@ -156,7 +156,7 @@ def test_the_number_of_threads() -> None:
 
 @pytest.mark.parametrize(("wish", "number"), [("3", 3), ("", 1), ("1", 1), ("100", 64)])
 def test_the_environment_tells_how_many(wish: str, number: int) -> None:
-    script = f"import symdiff.runtime.calls.threads as t; assert t.get_num_threads() == {number}"
+    script = f"import symdiff.runtime.calls.resources as t; assert t.get_num_threads() == {number}"
     environment = {**os.environ, "SYMDIFF_NUM_THREADS": wish}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=600)
 

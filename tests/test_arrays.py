@@ -17,7 +17,7 @@ import symdiff as sd
 from symdiff._kernels.unit import prefers_columns
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
 from symdiff.runtime.kernel import Kernel
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 from symdiff.runtime.runners.variants import Variant
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ from waiting import until
 
 import symdiff as sd
 from symdiff.ground.budget import budgeted, calls
-from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain import processes as background
 
 
 class Job:

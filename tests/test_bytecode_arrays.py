@@ -23,7 +23,7 @@ from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called,
 from symdiff.codegen.bytecode.select import schedule as ordered
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import OPERATIONS, SIGNATURES, Program
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 #: What a program that is none may end in.
 REFUSED = (ValueError, LookupError, RuntimeError, OverflowError)

@@ -16,7 +16,7 @@ from symdiff.errors import UnsupportedError
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lowering.program import MAX_ORDER, SIGNATURES
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())

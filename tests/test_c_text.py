@@ -27,10 +27,9 @@ from symdiff.lowering.plan.wiring import HELD, MEMORY, Wiring
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
 from symdiff.lowering.unroll import unroll
 from symdiff.rewrite import inline, simplify
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 
 def test_numbers_are_printed_exactly() -> None:

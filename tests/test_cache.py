@@ -142,7 +142,7 @@ def test_a_running_kernel_does_not_see_its_file_change(folder: Path) -> None:
     body = """
     import numpy as np
     from test_build import program
-    from symdiff.runtime.runners.native import NativeRunner
+    from symdiff.runtime.runners.programs import NativeRunner
     runner = NativeRunner(program())
     assert runner.build_seconds == 0
     with open({!r}, "r+b") as stream:

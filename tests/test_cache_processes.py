@@ -13,10 +13,11 @@ from test_cache import folder, script  # noqa: F401
 
 import symdiff as sd
 from symdiff.runtime.toolchain import build as building
-from symdiff.runtime.toolchain import cache, folders
+from symdiff.runtime.toolchain import cache
+from symdiff.runtime.toolchain import cache as folders
 from symdiff.runtime.toolchain.build import find_compiler
 from symdiff.runtime.toolchain.cache import cache_folder, clear, entries, lookup, publish, usable_folder
-from symdiff.runtime.toolchain.host import processor
+from symdiff.runtime.toolchain.load import processor
 
 
 def compiler() -> building.Compiler:

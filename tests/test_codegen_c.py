@@ -16,8 +16,8 @@ from symdiff.codegen.c.body import HELD
 from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import SIGNATURES, Program
-from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.runners.programs import NativeRunner
+from symdiff.runtime.toolchain.load import native_target
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())

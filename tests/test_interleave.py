@@ -15,8 +15,8 @@ from symdiff.codegen.c import interleave as pairs
 from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import Program
-from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.runners.programs import NativeRunner
+from symdiff.runtime.toolchain.load import native_target
 
 
 def chain() -> Program:

@@ -18,7 +18,7 @@ from test_interpreter_kernel import TILE, compare, generated, interpreted
 import symdiff
 from symdiff._kernels.interpreter import OPCODES, Machine
 from symdiff.codegen.c.emit import Target, emit_c
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 KERNELS = Path(symdiff.__file__).parent / "_kernels"
 

@@ -24,10 +24,9 @@ from symdiff.errors import InternalError, SingularMatrixError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
 from symdiff.rewrite import inline
-from symdiff.runtime.runners.interpreter import InterpreterRunner, _address
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner, _address
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.host import function_address, native_target
+from symdiff.runtime.toolchain.load import function_address, native_target
 
 Arrays = list[npt.NDArray[Any]]
 

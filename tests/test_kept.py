@@ -25,10 +25,12 @@ from symdiff.ground import budget
 from symdiff.ground.tracing import VARIABLE
 from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.program import Program
-from symdiff.runtime.kept import encoding, keys
-from symdiff.runtime.kept.records import write_waiting
+from symdiff.runtime.kept import encoding
+from symdiff.runtime.kept import lookup as keys
+from symdiff.runtime.kept.lookup import write_waiting
 from symdiff.runtime.runners import BACKENDS as ROWS
-from symdiff.runtime.toolchain import cache, worker
+from symdiff.runtime.toolchain import cache
+from symdiff.runtime.toolchain import processes as worker
 
 #: Formulas and options: programs, plans with fixed and named sizes, sums, columns, structures, NumPy's fallback.
 FORMULAS: list[tuple[Any, dict[str, Any]]] = [

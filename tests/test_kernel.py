@@ -11,12 +11,12 @@ from tape import Tape
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.outputs import LEAF
 from symdiff.graph.sizes import Shape
-from symdiff.runtime.about.origin import Origin
 from symdiff.runtime.calls.arguments import Parameter
 from symdiff.runtime.kernel import Kernel
 from symdiff.runtime.options import Options
+from symdiff.runtime.origin import Origin
 from symdiff.runtime.runners.interfaces import Runner
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 
 
 class Python:

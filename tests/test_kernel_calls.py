@@ -21,7 +21,7 @@ from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
 from symdiff.graph.size_equations import bind
 from symdiff.graph.sizes import named
 from symdiff.runtime.kernel import Kernel
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 
 N, M = named("n"), named("m")
 

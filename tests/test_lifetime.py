@@ -25,7 +25,7 @@ from symdiff._kernels.system.loader import loaded
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import CSource
 from symdiff.runtime.runners import BACKENDS
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 from symdiff.runtime.toolchain import load as loading
 from symdiff.runtime.toolchain.build import build
 

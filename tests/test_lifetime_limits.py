@@ -20,10 +20,10 @@ from symdiff.codegen.c.emit import CSource
 from symdiff.errors import BuildError
 from symdiff.runtime.runners import cython as extension
 from symdiff.runtime.runners.cython import CythonRunner
-from symdiff.runtime.runners.tiered import TieredRunner
+from symdiff.runtime.runners.programs import TieredRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import load as loading
-from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain import processes as background
 from symdiff.runtime.toolchain.build import build
 
 

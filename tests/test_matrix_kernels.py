@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symdiff._kernels.matrix.batches import MOST, Matrices
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 #: Widths of vectors of this processor.
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= native_target().lanes]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.runtime.calls import overlaps
-from symdiff.runtime.calls.overlaps import Targets
+from symdiff.runtime.calls import arguments as overlaps
+from symdiff.runtime.calls.arguments import Targets
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -25,9 +25,8 @@ from symdiff.lowering.plan.loops.ranges import cut
 from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.plan.steps import LoopStep
 from symdiff.rewrite import inline, simplify
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.runners.plans import PlanRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner
 
 Array = npt.NDArray[Any]
 N, M = named("n"), named("m")

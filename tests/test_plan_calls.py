@@ -14,7 +14,7 @@ from plan_formulas import CHAIN, EACH, near, numbers
 
 import symdiff as sd
 from symdiff.errors import SingularMatrixError
-from symdiff.runtime.runners.native import target_of
+from symdiff.runtime.runners.programs import target_of
 
 Array = npt.NDArray[Any]
 

@@ -43,7 +43,7 @@ from symdiff.lowering.plan.bound import (
 )
 from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
-from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.programs import InterpreterRunner
 
 
 @pytest.mark.parametrize("single", [False, True])

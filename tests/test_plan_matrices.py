@@ -18,7 +18,7 @@ from symdiff.errors import SingularMatrixError
 from symdiff.lowering.plan import bound
 from symdiff.lowering.plan.bound import BEFORE, INPUT, OUTPUT, FactorStep
 from symdiff.lowering.plan.calls import plan_call
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 
 SIZES = [1, 2, 3, 5, 8, 13, 17, 31, 48, 49, 64, 65, 70]
 #: Samples of a batch: of a last tile, and of a last group of lanes, some are missing.

@@ -19,7 +19,7 @@ import pytest
 import symdiff as sd
 from symdiff._kernels import call
 from symdiff._kernels.call import with_vectorcall
-from symdiff.runtime.calls import result_memory as results
+from symdiff.runtime.calls import resources as results
 from symdiff.runtime.kernel import Kernel
 
 resource = pytest.importorskip("resource")
@@ -347,7 +347,7 @@ def test_the_environment_says_how_much_is_kept(wish: str, expected: str) -> None
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import symdiff.runtime.calls.result_memory as results
+    import symdiff.runtime.calls.resources as results
 print(results.limit() if not caught else caught[0].message, results.MOST)
 """
     command = [sys.executable, "-c", code]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.runtime.calls import result_memory
+from symdiff.runtime.calls import resources as result_memory
 
 TEXT = "x[1:] - x[:-1]**2"
 

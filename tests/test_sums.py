@@ -15,8 +15,7 @@ from orders import in_order
 import symdiff as sd
 from symdiff._kernels.unit import NativeCall
 from symdiff.errors import LimitError
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.native import NativeRunner, target_of
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner, target_of
 from symdiff.runtime.runners.variants import ProgramRunner
 
 Array = npt.NDArray[Any]

@@ -25,7 +25,7 @@ from test_tiered import (  # noqa: F401
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, BuildError
-from symdiff.runtime.runners.tiered import TieredRunner
+from symdiff.runtime.runners.programs import TieredRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import processes
 from symdiff.runtime.toolchain.build import find_compiler

@@ -19,8 +19,8 @@ from symdiff.graph.primitives import Body
 from symdiff.lowering.plan.plan import programs_of
 from symdiff.lowering.plan.wiring import MEMORY, Wiring
 from symdiff.lowering.unroll import unroll
-from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.runners.pattern import Pattern
+from symdiff.runtime.runners.programs import NativeRunner
 
 Step = Callable[[Any, Any, Any], tuple[tuple[Any, ...], Any]]
 

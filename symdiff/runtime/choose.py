@@ -14,11 +14,11 @@ from ..graph.dump import record_text
 from ..ground.progress import begin, note
 from ..ground.tracing import record as trace
 from ..lowering.program import Program
-from .kept.records import FormulaRecord
+from .kept.lookup import FormulaRecord
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered, plans_of
 from .runners.interfaces import Planned, Runner
-from .runners.native import target_of
+from .runners.programs import target_of
 from .toolchain.build import compiler_in_sight
 
 __all__ = ["Choice", "choose", "choose_for", "request_of", "run_lowered"]

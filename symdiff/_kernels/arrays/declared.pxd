@@ -1,6 +1,6 @@
 """What inputs are declared to be, looked at before a call runs; ``runtime/calls/declared.py`` says what is wrong.
 
-Positions among them are whole numbers within the axes that they index; ``runtime/calls/positions.py`` says what is wrong.
+Positions among them are whole numbers within the axes that they index; ``runtime/calls/declared.py`` says what is wrong.
 Functions for ``call.pyx`` and ``unit.pyx``, compiled into them.
 """
 

@@ -1,7 +1,7 @@
 """Elements taken at positions that a call brings, and added up at them: what runs, for whole arrays at once.
 
 Positions lie in range: a call is refused before anything is computed where they do not
-(:mod:`symdiff.runtime.calls.positions`). Whoever calls these functions in another way is refused here.
+(:mod:`symdiff.runtime.calls.declared`). Whoever calls these functions in another way is refused here.
 """
 
 from __future__ import annotations

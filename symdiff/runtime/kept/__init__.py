@@ -12,9 +12,7 @@ Invariants
 Files
     plain     plain values as bytes, and back
     encoding  programs, plans and code of the interpreter as plain values
-    keys      names of records
-    records   records in the cache folder
-    lookup    a formula as it is compiled, how its record is found, and what is in it
+    lookup    names, parts and files of records
 Add
     a form: a pair of functions in ``encoding``
 """

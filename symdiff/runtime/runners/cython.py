@@ -23,7 +23,7 @@ from ...errors import BuildError, SingularMatrixError
 from ...ground.version import pip_install
 from ..toolchain import cache
 from ..toolchain.build import Compiler, failure, find_compiler, run
-from ..toolchain.folders import build_folder
+from ..toolchain.cache import build_folder
 from ..toolchain.load import RoomError, load_bytes
 from ..toolchain.processes import uninterrupted
 

@@ -19,7 +19,7 @@ from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
 from ...lowering.plan.wiring import Wiring
 from ...lowering.program import CHEAP, Program
-from ..kept.records import UnitRecord
+from ..kept.lookup import UnitRecord
 
 __all__ = ["ProgramRunner", "UnitOptions", "Variant", "cost"]
 

@@ -26,9 +26,8 @@ from ...ground.progress import parts
 from ...ground.version import VERSION
 from . import cache as store
 from . import processes
-from .folders import build_folder, remove_abandoned
-from .host import c_library, function_address, processor
-from .load import Code, load_code, require_room, use
+from .cache import build_folder, remove_abandoned
+from .load import Code, c_library, function_address, load_code, processor, require_room, use
 
 if TYPE_CHECKING:
     import subprocess

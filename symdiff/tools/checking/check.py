@@ -34,7 +34,7 @@ from ...ground.limits import Budget
 from ...printing import text
 from ...rewrite import inline, simplify
 from ...runtime.calls.arguments import as_integers, sample_shape
-from ...runtime.calls.positions import ranges_of
+from ...runtime.calls.declared import ranges_of
 from .certificate import EXPLAINED, TINY, Exact, Sides, allowed, correct_digits, find_loss, is_noise
 from .custom_rules import compare_rules
 from .declared import conform

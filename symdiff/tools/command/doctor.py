@@ -20,10 +20,10 @@ from ...compiler import compile as compile_formula
 from ...errors import SymdiffError
 from ...graph.scalars.functions import FUNCTIONS
 from ...ground.version import DISTRIBUTION, VERSION, other_distribution
-from ...runtime.kept.keys import PREFIX
+from ...runtime.kept.lookup import PREFIX
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler
-from ...runtime.toolchain.host import native_target
+from ...runtime.toolchain.load import native_target
 
 __all__ = ["Diagnosis", "counted", "diagnose", "megabytes"]
 

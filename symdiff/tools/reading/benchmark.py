@@ -15,7 +15,7 @@ from ...frontend.outputs import pack
 from ...graph.sizes import Size
 from ...runtime.calls.arguments import Parameter, sample_shape
 from ...runtime.kernel import Kernel
-from ...runtime.sparse.kernel import SparseKernel
+from ...runtime.sparse_kernel import SparseKernel
 from ..checking.declared import conform
 from ..checking.points import Draw, ways_to_draw
 

@@ -18,10 +18,10 @@ from ...ground.files import check_writable, replace_file
 from ...ground.version import VERSION
 from ...lowering.program import Program
 from ...printing.mathml import mathml
-from ...runtime.about.formulas import shown
 from ...runtime.kept.lookup import Problem
 from ...runtime.kernel import Kernel
-from ...runtime.sparse.kernel import SparseKernel
+from ...runtime.origin import shown
+from ...runtime.sparse_kernel import SparseKernel
 from .benchmark import benchmark, in_words, sizes_of
 from .derivation import derive
 from .drawings import MOST_NODES, curve, graph, pattern

@@ -8,20 +8,25 @@ read-only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._kernels.call import with_vectorcall
-from ...errors import ArgumentError, NonfiniteError
-from ...frontend.outputs import pack, unpack
-from ...graph import INT, Node
-from ...graph.sizes import LEAST, Size, Span
-from ...ground.guard import guarded
-from ...lowering.sparse.entries import SparsePattern
-from ...lowering.sparse.layouts import Bound, ListedLayout, OrderedLayout
-from ...lowering.sparse.places import Taken
-from ...lowering.sparse.scipy_arrays import (
+from .._kernels.call import with_vectorcall
+from ..errors import ArgumentError, NonfiniteError, ShapeError
+from ..frontend.array import Array
+from ..frontend.numpy.operands import find_spans
+from ..frontend.outputs import LEAF, names, pack, unpack
+from ..graph import INT, Node, constant, postorder, resize
+from ..graph.sizes import LEAST, Size, Span, product, show, value
+from ..ground.guard import guarded
+from ..ground.stages import hook
+from ..lowering.sparse.entries import SparsePattern
+from ..lowering.sparse.formats import Format
+from ..lowering.sparse.layouts import Bound, Layout, ListedLayout, OrderedLayout, lay_out_result
+from ..lowering.sparse.places import Taken
+from ..lowering.sparse.scipy_arrays import (
     array_of,
     check_like,
     draw,
@@ -31,25 +36,116 @@ from ...lowering.sparse.scipy_arrays import (
     shares,
     with_data,
 )
-from ..about.docstring import described
-from ..calls.arguments import (
+from ..rewrite import inline, simplify
+from .calls.arguments import (
     Batch,
     Floats,
     Parameter,
+    Targets,
     check_outs,
     check_spans,
     holds_symbol,
+    parameters_of,
     sample_shape,
     stack_batches,
 )
-from ..calls.overlaps import Targets
-from ..calls.positions import PositionRange, check_positions, floats, taken_by, with_positions
-from ..calls.result_memory import empty
-from ..kernel import Kernel
-from ..options import Options
-from .result import Coordinates, Result, refuse_batch
+from .calls.containers import rank_of
+from .calls.declared import PositionRange, check_positions, floats, ranges_of, taken_by, with_positions
+from .calls.resources import empty
+from .choose import Choice
+from .kept.lookup import Problem
+from .kernel import Kernel
+from .options import Options
+from .origin import Origin, described
 
-__all__ = ["SparseKernel"]
+__all__ = ["Coordinates", "Result", "SparseKernel", "build_sparse", "refuse_batch"]
+
+
+class Coordinates(tuple[Any, Any]):
+    """The rows and the columns of nonzeros, a pair of arrays, which a notebook draws.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the matrix.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> found = sd.compile("jacobian(x * x, x)", x="n", sparse="csr").pattern(n=2)
+    >>> rows, columns = found
+    >>> found, found.shape
+    ((array([0, 1], dtype=int32), array([0, 1], dtype=int32)), (2, 2))
+    """
+
+    shape: tuple[int, int]
+
+    def __new__(cls, pattern: SparsePattern) -> Coordinates:
+        """Take the coordinates of a pattern, and its shape."""
+        made = super().__new__(cls, pattern.coordinates())
+        made.shape = pattern.shape
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+    def _repr_html_(self) -> str:
+        return str(hook("drawings").nonzeros(self.shape, *self))
+
+
+class Result(NamedTuple):
+    """One output of a kernel.
+
+    Parameters
+    ----------
+    name : str
+    node : Node
+        The whole array.
+    format : Format or None
+        None for a dense one.
+    layout : Layout or None
+        How its nonzeros are computed.
+    """
+
+    name: str
+    node: Node
+    format: Format | None
+    layout: Layout | None
+
+    def values(self, listed: bool) -> list[Node]:
+        """Return what is to be computed."""
+        if self.layout is None:
+            return [self.node]
+        return ListedLayout(self.layout.matrix).values if listed else self.layout.values
+
+    @property
+    def shape(self) -> Any:
+        """The shape that the kernel tells: of values in an order that is known, their number."""
+        if self.layout is None or self.format is None:
+            return self.node.shape
+        if isinstance(self.layout, OrderedLayout) and self.format.kind == "values":
+            return (self.layout.pattern.size,)
+        rows = self.format.rows
+        return product(self.node.shape[:rows]), product(self.node.shape[rows:])
+
+
+def refuse_batch(inputs: Sequence[Parameter], args: Sequence[Any], result: Result) -> None:
+    """Refuse a batch for a result that holds one sample.
+
+    Raises
+    ------
+    ShapeError
+        With the argument that is a batch.
+    """
+    for parameter, argument in zip(inputs, args, strict=True):
+        if rank_of(argument) > len(parameter.shape):
+            kind = result.format.kind if result.format is not None else ""
+            raise ShapeError(
+                f"{parameter.name} has shape {show(np.shape(argument))}, a batch; {result.name} comes back as "
+                f"{kind}, which holds one sample, of shape {show(parameter.shape)}. Compile with sparse='values' "
+                "for data of shape (..., nonzeros) and kernel.pattern() for where they stand, or with reduce='sum'"
+            )
+
 
 _DOUBLE = np.dtype(np.float64)
 #: Sizes for which positions are kept.
@@ -503,3 +599,75 @@ def _taken_from(spare: list[Any]) -> Any:
         return spare.pop()
     except IndexError:
         return None
+
+
+def build_sparse(
+    problem: Problem,
+    nodes: Sequence[Node],
+    choose: Callable[[Sequence[Node], Sequence[Node], Options, str], Choice],
+    origin_of: Callable[[Choice], Origin],
+) -> SparseKernel:
+    """Make a kernel of which some results are their nonzeros.
+
+    Parameters
+    ----------
+    problem : Problem
+        With formats.
+    nodes : sequence of Node
+        Its outputs after simplification.
+    choose : callable
+        Takes inputs, formulas, options and a backend, and returns what runs them.
+    origin_of : callable
+        Returns what the kernel tells about itself.
+    """
+    assert problem.formats is not None
+    inputs = list(problem.arguments.values())
+    parameters = parameters_of(inputs)
+    ranges = ranges_of(inline([output.node for output in problem.outputs], ("custom",)))
+    spans = find_spans(problem.outputs)
+    plain = replace(problem.options, groups=None)
+    results = [
+        Result(title, node, form, None if form is None else lay_out_result(title, node, form))
+        for title, node, form in zip(names(problem.structure), nodes, problem.formats, strict=True)
+    ]
+    outputs = [Parameter(result.name, result.shape) for result in results]
+
+    def computed(values: Sequence[Node], direct: bool) -> Kernel:
+        choice = choose(inputs, simplify(list(values)), problem.options, problem.backend)
+        own = [Parameter(f"values{k}", node.shape) for k, node in enumerate(values)]
+        return Kernel(
+            parameters,
+            own,
+            choice.runner,
+            origin_of(choice),
+            structure=problem.structure if direct else [LEAF] * len(own),
+            options=plain if direct else replace(plain, nonfinite=Options.nonfinite),
+            plans=choice.plans,
+            ranges=ranges,
+            spans=spans,
+        )
+
+    def fixed(sizes: Mapping[str, int]) -> SparseKernel:
+        numbers = {node: constant(value(node.payload.size, sizes)) for node in postorder(nodes) if node.is_size}
+        made = resize([*inputs, *nodes], numbers, sizes)
+        # what it computes has the same bits, and need not be built for each number
+        backend = {"auto": "interpreter", "native": "interpreter"}.get(problem.backend, problem.backend)
+        own = problem._replace(
+            arguments=dict(zip(problem.arguments, made[: len(inputs)], strict=True)),
+            outputs=[*map(Array, made[len(inputs) :])],
+            options=plain,
+            backend=backend,
+        )
+        return build_sparse(own, made[len(inputs) :], choose, origin_of)
+
+    return SparseKernel(
+        parameters,
+        outputs,
+        results,
+        computed,
+        fixed,
+        structure=problem.structure,
+        options=problem.options,
+        ranges=ranges,
+        spans=spans,
+    )

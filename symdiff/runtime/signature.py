@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from inspect import Parameter as Argument
 from inspect import Signature
 
-from ...graph.sizes import show
-from ...ground.names import is_name
-from ..calls.arguments import Parameter
-from ..options import Options
+from ..graph.sizes import show
+from ..ground.names import is_name
+from .calls.arguments import Parameter
+from .options import Options
 
 __all__ = ["call_signature"]
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import SingularMatrixError
-from ...frontend.array import Array
-from ...frontend.display import ShownText
-from ...graph import INT, REAL, Node, input, placeholder, postorder, rebuild, resize
-from ...graph.reference.interpret import bind_sizes, evaluate
-from ...graph.sizes import show
-from ..calls.arguments import Batch, Parameter, one_axis
+from ..errors import SingularMatrixError
+from ..frontend.array import Array
+from ..frontend.display import ShownText
+from ..graph import INT, REAL, Node, input, placeholder, postorder, rebuild, resize
+from ..graph.reference.interpret import bind_sizes, evaluate
+from ..graph.sizes import show
+from .calls.arguments import Batch, Parameter, one_axis
 
 __all__ = ["Cause", "Explanation", "explain", "find_cause"]
 
@@ -245,7 +245,7 @@ def explain(
     run : callable
         Takes such arguments, and returns the results with the axes of the batch in front.
     cause : callable
-        As :class:`~symdiff.runtime.about.origin.Origin` has it.
+        As :class:`~symdiff.runtime.origin.Origin` has it.
     reduce : bool
         Whether results are sums over the batch.
     """
