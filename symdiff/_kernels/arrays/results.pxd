@@ -2,7 +2,7 @@
 
 Memory of small arrays is NumPy's. Where there are many, it is from ``cell_memory.h``; that of large ones is memory that
 earlier results freed, which ``result_memory.h`` keeps. Functions for ``call.pyx``, compiled into it. A template is what
-``symdiff/frontend/outputs/structure.py`` says: the structure with a string for each output.
+``symdiff/frontend/outputs.py`` says: the structure with a string for each output.
 """
 
 cimport numpy as cnp

@@ -65,7 +65,7 @@ def polyder(p: Node, m: int = 1) -> Node:
     p = _vector("polyder", p)
     for _ in range(_order("polyder", m)):
         n = int(p.shape[0])
-        p = apply("multiply", getitem(p, slice(0, max(n - 1, 0))), constant(np.arange(n - 1, 0, -1, dtype=float)))
+        p = getitem(p, slice(0, max(n - 1, 0))) * constant(np.arange(n - 1, 0, -1, dtype=float))
     return p
 
 
@@ -77,7 +77,7 @@ def polyint(p: Node, m: int = 1, k: Node | None = None) -> Node:
     for place in range(times):
         n = int(p.shape[0])
         powers = constant(np.arange(n, 0, -1, dtype=float))
-        p = join([apply("divide", p, powers), getitem(constants, slice(place, place + 1))])
+        p = join([p / powers, getitem(constants, slice(place, place + 1))])
     return p
 
 
@@ -222,16 +222,16 @@ def _slopes(f: Node, axis: int, h: Node, order: int) -> Node:
         return along(f, axis, slice(start, stop))
 
     if not h.ndim:
-        inner = apply("divide", apply("subtract", part(2, None), part(None, -2)), apply("multiply", 2.0, h))
+        h = to_real(h)
+        inner = (part(2, None) - part(None, -2)) / (2.0 * h)
         first = last = [h, h]
     else:
         gaps = _column(diff(h), f.ndim - axis - 1)
         a, b = along(gaps, 0, slice(None, -1)), along(gaps, 0, slice(1, None))
-        left = apply("divide", apply("subtract", part(1, -1), part(None, -2)), a)
-        right = apply("divide", apply("subtract", part(2, None), part(1, -1)), b)
+        left = (part(1, -1) - part(None, -2)) / a
+        right = (part(2, None) - part(1, -1)) / b
         # the slope to each side, weighted with the distance to the other
-        total = apply("add", apply("multiply", b, left), apply("multiply", a, right))
-        inner = apply("divide", total, apply("add", a, b))
+        inner = (b * left + a * right) / (a + b)
         first = [along(gaps, 0, slice(k, k + 1)) for k in range(order)]
         last = [along(gaps, 0, slice(-1 - k, -k or None)) for k in range(order)]
     return join([_end(part, first, order, 1), inner, _end(part, last, order, -1)], axis)
@@ -246,13 +246,13 @@ def _end(part: Callable[[int | None, int | None], Node], gaps: Sequence[Node], o
 
     def slope(k: int) -> Node:
         here, there = (value(k), value(k + 1)) if sign == 1 else (value(k + 1), value(k))
-        return apply("divide", apply("subtract", there, here), gaps[k])
+        return (there - here) / gaps[k]
 
     if order == 1:
         return slope(0)
     a, b = gaps[:2]
-    bend = apply("divide", apply("subtract", slope(1), slope(0)), apply("add", a, b))
-    return apply("subtract", slope(0), apply("multiply", bend, a))
+    bend = (slope(1) - slope(0)) / (a + b)
+    return slope(0) - bend * a
 
 
 def _column(x: Node, behind: int) -> Node:
@@ -336,7 +336,7 @@ def _slide(what: str, a: Node, v: Node, mode: Any) -> Node:
     n, m = a.shape[0], v.shape[0]
     whole_length = n + (m - 1)
     if isinstance(m, int) and m <= _SHORT:
-        parts = [pad(apply("multiply", getitem(v, k), a), ((k, 1, n),), (whole_length,)) for k in range(m)]
+        parts = [pad(getitem(v, k) * a, ((k, 1, n),), (whole_length,)) for k in range(m)]
         full = reduce(partial(apply, "add"), parts)
     else:
         # rows of a, each read one place further on than the one before
@@ -392,15 +392,15 @@ def unwrap(p: Node, discont: float | None = None, axis: int = -1, period: float 
     """
     p, at = to_real(p), axis_of(p, axis)
     step, half = diff(p, axis=at), period / 2
-    turns = apply("floor", apply("divide", apply("add", step, half), period))
+    turns = apply("floor", (step + half) / period)
     # a jump of exactly half a period upwards stays as it is
-    jump = apply("subtract", step, apply("multiply", turns, period))
+    jump = step - turns * period
     upwards = apply("logical_and", compare("equal", jump, -half), compare("less", 0.0, step))
-    turns = where(upwards, apply("subtract", turns, 1.0), turns)
+    turns = where(upwards, turns - 1.0, turns)
     small = compare("less", apply("abs", step), half if discont is None else float(discont))
     turns = where(small, 0.0, turns)
-    correction = apply("multiply", cumulative("cumsum", turns, at), -period)
-    return join([along(p, at, slice(0, 1)), apply("add", along(p, at, slice(1, None)), correction)], at)
+    correction = cumulative("cumsum", turns, at) * -period
+    return join([along(p, at, slice(0, 1)), along(p, at, slice(1, None)) + correction], at)
 
 
 def linspace(

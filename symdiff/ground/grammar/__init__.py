@@ -11,5 +11,5 @@ Files
     tokens   characters to tokens
     syntax   tokens to a flat tree
 Add
-    an operator: ``tokens``, ``syntax``, and what reads trees (``frontend/text/build``)
+    an operator: ``tokens``, ``syntax``, and what reads trees (``frontend/text/parse``)
 """
