@@ -179,7 +179,7 @@ def parse(
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
 
-#: What is imported when it is first used, and from which module: differentiation comes with the first derivative, all
+#: Names imported when they are first used, and their modules: differentiation comes with the first derivative, all
 #: from lowering to kernels with the first ``compile``.
 _LATER = {
     **dict.fromkeys(("derivative", "gradient", "hessian", "jacobian", "value_and_gradient"), ".frontend.derivatives"),
@@ -215,7 +215,7 @@ _LATER = {
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
-#: What earlier stages call of later ones: the module of each hook, imported at the first call.
+#: Modules of later stages that earlier ones call: the module of each hook, imported at the first call.
 _HOOKS = {
     "benchmark": ".tools.reading.benchmark",
     "complexes": ".libraries.complexes",

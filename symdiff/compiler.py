@@ -441,7 +441,7 @@ def _packed(problem: Problem) -> tuple[Any, ...]:
     return rows, tuple(arguments), structure, options, backend, facts_of(outputs), formats, symbols
 
 
-#: What kernels of earlier versions name in their pickles.
+#: Names in pickles of kernels of earlier versions.
 _rebuild = refuse_unnumbered
 
 

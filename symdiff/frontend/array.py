@@ -1,4 +1,4 @@
-"""What users hold: a symbolic array that NumPy's own functions and operators work on.
+"""The symbolic array that users hold, which NumPy's own functions and operators work on.
 
 An :class:`Array` wraps a node of the graph, so that ``==`` may build a comparison while
 nodes stay comparable by identity. Ordinary array code runs on it unchanged; what cannot

@@ -15,7 +15,7 @@ Part = TypeVar("Part")
 
 
 class _Formulas:
-    """What a structure of formulas offers, as each of them does."""
+    """Methods of a structure of formulas, as each of them has."""
 
     __slots__ = ()
 

@@ -70,7 +70,7 @@ class Record:
 
 
 class Compound:
-    """What stands for several arrays, which it has as attributes.
+    """A value that stands for several arrays, which it has as attributes.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class ComplexTemplate(Record):
 
 
 class ComplexParts(Compound):
-    """What has arrays for the real and the imaginary part, ``real`` and ``imag``, and is made of both."""
+    """A value made of arrays for its real and its imaginary part, ``real`` and ``imag``."""
 
     __slots__ = ()
     fields = ("real", "imag")

@@ -1,4 +1,4 @@
-"""Where the first nan or infinity of a result comes from: which part of the formula, of what numbers.
+"""Cause of the first nan or infinity of a result: the part of the formula, and its numbers.
 
 The formula of one sample is computed part by part in float64 by the reference interpreter. From an element of the
 result that is not finite the search goes down to the operands that it is computed from, and ends at the part whose
@@ -76,7 +76,7 @@ class Cause(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What :meth:`symdiff.Kernel.explain` tells.
+    """Answer of :meth:`symdiff.Kernel.explain`.
 
     Parameters
     ----------

@@ -528,7 +528,7 @@ class Kernel(Calls):
 
     @property
     def backend(self) -> str:
-        """What computes now: "c", "interpreter", "cython" or "numpy"."""
+        """Backend that computes now: "c", "interpreter", "cython" or "numpy"."""
         return self._runner.backend if isinstance(self._runner, Changing) else self._origin.backend
 
     @property
@@ -551,7 +551,7 @@ class Kernel(Calls):
     @property
     @guarded
     def plan(self) -> str:
-        """What a call does, as text: the steps of each plan so far, with estimated times and why they are chosen.
+        """Plan of a call, as text: the steps of each plan so far, with estimated times and why they are chosen.
 
         A kernel that is one program over samples has a line for it. Plans for calls that share inputs among samples
         are made when such a call comes.

@@ -96,7 +96,7 @@ def _name_of(symbol: Any) -> str:
     return str(symbol.node.name)
 
 
-#: What may run a kernel; "auto" answers from the interpreter until native code is built.
+#: Backends of a kernel; "auto" answers from the interpreter until native code is built.
 Backend: TypeAlias = Literal["auto", "native", "interpreter", "numpy", "cython"]
 
 #: Seconds that building native code in the background may take, unless ``build_seconds=`` says otherwise: enough for
@@ -106,7 +106,7 @@ BUILD_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Options:
-    """How a kernel is called and treats batches.
+    """Options of a kernel: how it is called and treats batches.
 
     Parameters
     ----------
@@ -171,10 +171,10 @@ class Options:
 
     @property
     def is_reduced(self) -> bool:
-        """Whether each output is summed over the batch."""
+        """True for each output that is summed over the batch."""
         return self.reduce is not None
 
     @property
     def in_columns(self) -> bool:
-        """Whether batch axes stand behind a sample's own."""
+        """True where batch axes stand behind a sample's own."""
         return self.batch_axis == -1

@@ -144,7 +144,7 @@ def _argument(kernel: Any, parameter: Any) -> str:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a kernel comes from; the compiler fills it in, the kernel asks when it is asked.
+    """Origin of a kernel; the compiler fills it in, the kernel asks when it is asked.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What Python's tools are told of a kernel's arguments: by ``help``, by notebooks, by editors."""
+"""Signature of a kernel for ``help``, notebooks and editors."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ MOST_WAITING = 1 << 15
 
 
 class _Positions(NamedTuple):
-    """What a kernel has for the sizes of a call: one of each a result, and which of them are put in order."""
+    """Positions of a kernel for the sizes of a call: one of each a result, and those that are put in order."""
 
     patterns: list[SparsePattern | None]
     bounds: list[Bound | None]

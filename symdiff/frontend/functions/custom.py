@@ -365,7 +365,7 @@ def title_of(function: Callable[..., Any], name: object) -> str:
 
 
 class _Author:
-    """What an author gave: a function, its rule in one of the forms, and a name."""
+    """Definition by an author: a function, its rule in one of the forms, and a name."""
 
     def __init__(
         self, name: str, function: Callable[..., Any], rule: Callable[..., Any], form: str, approximate: bool

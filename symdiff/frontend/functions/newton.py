@@ -24,7 +24,7 @@ from .recurrence import while_loop
 __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
 
 
-#: How often four units in the last place steps may be that do not shrink any more, since the residual is rounding.
+#: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
 NOISE = 1024.0
 #: Relative steps whose squares are rounding.
 SHORT = 2.0**-26

@@ -32,7 +32,7 @@ from . import (
     statistics,
 )
 
-#: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
+#: Number of leading arguments that are arrays, or "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
 
 
@@ -390,7 +390,7 @@ OF_LINALG = {
     "diagonal": Entry("diagonal", linalg.stack_diagonal, 1, 1, 1, ("offset",)),
 }
 
-#: What a ufunc's methods are: np.add.reduce is a sum.
+#: Operations of ufuncs' methods: np.add.reduce is a sum.
 UFUNC_METHODS = {
     ("add", "reduce"): "sum",
     ("multiply", "reduce"): "prod",
@@ -450,7 +450,7 @@ NN = _words("""
     squareplus standardize swish tanh
 """)
 
-#: What is used daily, of NumPy's and of the modules above. NumPy's other functions take symbols as they are.
+#: Operations of daily use, of NumPy's and of the modules above. NumPy's other functions take symbols as they are.
 DAILY = _words("""
     abs acos acosh add_at all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
     arrange asin asinh atan atan2 atanh average block broadcast_to cbrt ceil clip concat concatenate conj convolve

@@ -250,14 +250,14 @@ def _room(n: int, m: int, what: str) -> None:
 
 
 class SignAndLog(NamedTuple):
-    """What :func:`slogdet` gives, with NumPy's names."""
+    """Result of :func:`slogdet`, with NumPy's names."""
 
     sign: Any
     logabsdet: Any
 
 
 class Orthogonal(NamedTuple):
-    """What :func:`qr` gives, with NumPy's names."""
+    """Result of :func:`qr`, with NumPy's names."""
 
     Q: Any
     R: Any

@@ -39,7 +39,7 @@ from .shaping import check_device, shown, whole_number
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
 STANDARD = ("2021.12", "2022.12", "2023.12", "2024.12")
 
-#: What has no number before a call, beside inputs.
+#: Operations without a number before a call, beside inputs.
 _UNKNOWN = frozenset(("input", "size"))
 
 
@@ -90,7 +90,7 @@ class Operand:
 
     @property
     def provenance(self) -> Provenance:
-        """How it came about, which its node does not tell."""
+        """Provenance, which its node does not tell."""
         if self._provenance is None:
             self._provenance = of_node(self.node)
         return self._provenance
@@ -99,7 +99,7 @@ class Operand:
 
     @property
     def device(self) -> str:
-        """Where the array lies: symbols lie nowhere, and kernels run on the "cpu"."""
+        """Device of the array: symbols lie nowhere, and kernels run on the "cpu"."""
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: None = None) -> Self:
@@ -493,7 +493,7 @@ _COUNTS = {("diff", "n"), ("matrix_power", "n")}
 _FLAGS = {("cholesky", "upper"), ("cho_factor", "lower"), ("solve_triangular", "lower")}
 
 
-#: How many arguments are arrays, where that is no number.
+#: Numbers of arguments that are arrays, where an entry has a word.
 _ARRAYS = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2}
 
 

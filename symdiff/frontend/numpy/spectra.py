@@ -154,21 +154,21 @@ CLOSEST = 1e-10
 
 
 class Spectrum(NamedTuple):
-    """What :func:`eigh` gives, with NumPy's names."""
+    """Result of :func:`eigh`, with NumPy's names."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class Polar(NamedTuple):
-    """What :func:`polar` gives, in SciPy's order."""
+    """Result of :func:`polar`, in SciPy's order."""
 
     u: Any
     p: Any
 
 
 class Singular(NamedTuple):
-    """What :func:`svd` gives, with NumPy's names."""
+    """Result of :func:`svd`, with NumPy's names."""
 
     U: Any
     S: Any
@@ -326,7 +326,7 @@ def named_differential(name: str, x: Node, *directions: Node) -> Node:
     return _differential_of(_named(name, _FUNCTIONS[name], x), directions)
 
 
-#: What the named functions of matrices do to eigenvalues.
+#: Functions of eigenvalues behind the named functions of matrices.
 _FUNCTIONS = {"expm": "exp", "logm": "log", "sqrtm": "sqrt"}
 
 
@@ -479,7 +479,7 @@ def _svd(x: Node, m: Dim, n: Dim) -> Singular:
 
 
 class LeastSquares(NamedTuple):
-    """What :func:`lstsq` gives, in NumPy's order; ``rank`` is that of full rank."""
+    """Result of :func:`lstsq`, in NumPy's order; ``rank`` is that of full rank."""
 
     x: Any
     residuals: Any

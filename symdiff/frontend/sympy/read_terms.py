@@ -75,9 +75,9 @@ class Reading:
         self.unrolled = 0
         #: Sizes that ranges mention; an input must tell them.
         self.ranged: set[str] = set()
-        #: What symbols stand for that are no inputs.
+        #: Values of symbols that are no inputs.
         self.defined: dict[Any, Node] = {}
-        #: What is made of numbers alone.
+        #: Nodes made of numbers alone.
         self.numbers: set[Node] = set()
         # By identity, since hashing a deep expression recurses; the object is kept so that its id stays its own.
         self._done: dict[tuple[int, Scope], tuple[Any, Node]] = {}

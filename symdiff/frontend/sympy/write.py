@@ -166,7 +166,7 @@ def _eye(term: Term) -> Entries:
     return filled((int(str(rows)), int(str(columns))), lambda i, j: sp.Integer(int(j == start + step * i)))
 
 
-#: What a cumulative operation makes of all elements so far.
+#: Cumulative operations, of all elements so far.
 CUMULATIVE: dict[str, Callable[[list[Any]], Any]] = {
     "cumsum": _total,
     **{f"cum{name}": REDUCTIONS[name] for name in ("prod", "max", "min")},
@@ -356,7 +356,7 @@ def _product_entry(x: sp.MatMul, i: Any, j: Any) -> Any:
 
 #: Nesting beyond which a piece becomes a definition; one level here is up to three of SymPy's.
 DEEP = 30
-#: What a block matrix counts as: SymPy asks all matrices within one for their shapes, again and again.
+#: Levels of nesting that a block matrix counts as: SymPy asks all matrices within one for their shapes over and over.
 BLOCK, JOINS = 7, ("concatenate", "stack")
 #: Terms up to which nothing is defined for being shared, and terms that make sharing worth it.
 SHORT, WORTH = 200, 6

@@ -293,7 +293,7 @@ _OF_MATRICES, _METHODS = ("@", "+", "-", "*", "/"), ("logdet", "solve", "sum")
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a formula text means.
+    """A formula text, read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a caller passes and gets: arguments, checked and brought into one form, and calls that are out of the ordinary.
+"""Arguments and results of calls: arguments checked and brought into one form, and calls that are out of the ordinary.
 
 Takes
     the arguments of one call, and what a kernel knows of its inputs

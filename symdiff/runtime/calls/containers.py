@@ -91,7 +91,7 @@ def _instead(argument: Any) -> str:
 Numbers = npt.NDArray[Any]
 
 _EXPECTED = "expected real numbers (float64, float32, integers or bool)"
-#: What of Dask's is no array, and what to write.
+#: Objects of Dask's that are no arrays, and forms to write.
 _OF_DASK = {
     "Array": "whose numbers are not computed here; call the kernel with it, or pass {0}.compute()",
     "Delayed": "which is not computed yet; pass {0}.compute()",

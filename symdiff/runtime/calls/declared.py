@@ -244,7 +244,7 @@ _BITS = {"symmetric": 1, "skew": 2, "lower": 4, "upper": 8, "positive": 16, "def
 
 
 class _Violation(NamedTuple):
-    """Where numbers are not what is declared, what they should be, and what to do."""
+    """Message for numbers that are not as declared: the place, the declaration, what to do."""
 
     wrong: npt.NDArray[np.bool_]
     fact: str

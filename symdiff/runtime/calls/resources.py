@@ -36,7 +36,7 @@ __all__ = ["empty", "get_num_threads", "refuse_beyond_memory", "register", "set_
 
 
 MEGABYTE = 1 << 20
-#: What is kept unless the environment says otherwise: so many bytes, and such a part of the machine's memory.
+#: Memory kept unless the environment says otherwise: so many bytes, and such a part of the machine's memory.
 MOST, PART = 512 * MEGABYTE, 8
 
 

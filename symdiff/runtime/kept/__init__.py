@@ -1,4 +1,4 @@
-"""What compiling a formula gave, kept between processes: programs, plans and code of the interpreter.
+"""Records of compiled formulas, kept between processes: programs, plans and code of the interpreter.
 
 Takes
     a formula as it was given, and the options that decide what is made of it

@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 
-#: What the names of records begin with, beside those of built kernels.
+#: Beginning of the names of records, beside those of built kernels.
 PREFIX = "plan-"
 _ROOT = Path(__file__).parents[2]
 _PLAIN = (str, int, float, bool, type(None))
@@ -175,7 +175,7 @@ class NativeCode(NamedTuple):
 
 
 class FormulaRecord:
-    """What is kept of one formula.
+    """Record of one formula.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class FormulaRecord:
         #: Code of the interpreter by the unit it is of: read with a part and not taken yet, or to be written with one.
         self.codes: dict[str, Bytecode] = {}
         self.collects = False
-        #: Whether there was something.
+        #: True where there was something.
         self.found = False
 
     def read(self, part: str = "") -> dict[str, Any] | None:
@@ -241,7 +241,7 @@ class FormulaRecord:
 
 
 class UnitRecord(NamedTuple):
-    """What is kept of the units of one program.
+    """Record of the units of one program.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class _Writing:
         self.contents = contents
 
     def is_wanted(self) -> bool:
-        """Whether it is not written yet."""
+        """Tell if it is not written yet."""
         return self.place in _waiting
 
     def __call__(self) -> None:
@@ -312,7 +312,7 @@ class _Writing:
             cache.publish(folder, self.name, written)
 
 
-#: What is to be written behind builds, or when the process ends before these do.
+#: Records to be written behind builds, or when the process ends before these do.
 _waiting: dict[tuple[Path, str], _Writing] = {}
 
 
@@ -350,7 +350,7 @@ class Problem(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What compiling a formula gave.
+    """Result of compiling a formula.
 
     Parameters
     ----------
@@ -473,7 +473,7 @@ def hessians_of(outputs: Sequence[Array]) -> list[int]:
     return [k for k, output in enumerate(outputs) if output.node in output.provenance.facts.hessians]
 
 
-#: What is kept of an output besides its node.
+#: Facts kept of an output besides its node.
 Known: TypeAlias = tuple[tuple[str, ...], bool, bool, tuple[Span, ...]]
 
 

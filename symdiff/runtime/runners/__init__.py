@@ -1,4 +1,4 @@
-"""What runs a formula: one runner for each backend, with ``run(inputs, outs, reduce)``.
+"""Runners of a formula, one for each backend, with ``run(inputs, outs, reduce)``.
 
 Takes
     a program, a plan or NumPy source
@@ -51,7 +51,7 @@ LEAST_ALONE = 700.0
 #: Nodes of a formula that is planned when a call first shares inputs: such a call waits for it.
 SHARED_NODES = 1_000
 
-#: What a runner takes besides the graph: a program, a plan, or nothing.
+#: Input of a runner besides the graph: a program, a plan, or nothing.
 Lowered: TypeAlias = Program | Plan | None
 
 

@@ -35,7 +35,7 @@ FLAGS = ("-O2", "-ffp-contract=off", "-fno-math-errno")
 #: Modules of one process, at most: each takes some 200 KB and six of the mappings that a process may have.
 MOST = 500
 
-#: What this process has imported, by key.
+#: Modules imported by this process, by key.
 _imported: dict[str, ModuleType] = {}
 
 #: The exported function PyInit_kernel fixes the name that a build here has.

@@ -181,7 +181,7 @@ SIZED, FEW = 64, 1000
 ALONE = 256
 #: Samples of one call, at most.
 MOST_COUNT = MOST_SAMPLES // 1024
-#: What runners of plans are made with beside a formula.
+#: Options of runners of plans beside a formula.
 OPTIONS = ("limit", "inner", "reduce", "accuracy", "threads", "build_limit", "reproducible")
 
 
@@ -220,7 +220,7 @@ class PlanRunner:
         If the formula cannot be planned; the message says why.
     """
 
-    #: Whether a plan serves calls of one sample.
+    #: True where a plan serves calls of one sample.
     serves_alone = True
 
     def __init__(
@@ -364,7 +364,7 @@ class PlanRunner:
 
     @property
     def backend(self) -> str:
-        """What runs the programs now: "interpreter" or "c"."""
+        """Backend of the programs now: "interpreter" or "c"."""
         changing = [unit.backend for unit in self._runners() if isinstance(unit, TieredRunner)]
         if self.kind is TieredRunner:
             return "interpreter" if "interpreter" in changing else "c"
@@ -372,7 +372,7 @@ class PlanRunner:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """How many steps there are, what else there is to do, and how far builds are."""
+        """Number of steps, further work, and state of the builds."""
         pattern = self._usual()
         told: dict[str, Any] = {
             "steps": len(pattern.plan.steps),

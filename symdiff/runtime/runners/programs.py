@@ -248,12 +248,12 @@ class TieredRunner(ProgramRunner):
 
     @property
     def backend(self) -> str:
-        """What serves ordinary calls now: "interpreter" or "c"."""
+        """Backend of ordinary calls now: "interpreter" or "c"."""
         return "c" if self.usual in self._built else "interpreter"
 
     @property
     def stats(self) -> dict[str, Any]:
-        """How far the builds are: what serves and why, seconds in the compiler, and what went wrong, if anything."""
+        """State of the builds: the backend that serves and why, seconds in the compiler, and errors."""
         pending, failure = bool(self._pending), self._failure
         reason = "native code is built" if self.usual in self._built else "native code is being built"
         if self.obstacle and not pending:
@@ -339,7 +339,7 @@ class _Build(NamedTuple):
     variant: Variant
 
     def is_wanted(self) -> bool:
-        """Whether anybody has the kernel."""
+        """Tell if anybody has the kernel."""
         return self.runner() is not None
 
     def __call__(self) -> None:

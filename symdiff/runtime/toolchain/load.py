@@ -182,7 +182,7 @@ class _Held:
     def __init__(self) -> None:
         self.recent: OrderedDict[Code, None] = OrderedDict()
         self.kept: set[Code] = set()
-        #: How many libraries had been unloaded when there was last no room, not even after a collection.
+        #: Number of libraries unloaded when there was last no room, not even after a collection.
         self.searched = -1
 
 
@@ -272,7 +272,7 @@ def _limits() -> str:
 
 @cache
 def _unloads() -> bool:
-    """Whether the loader unloads anything. The loader of musl does not; its library has no name."""
+    """Tell if the loader unloads anything. The loader of musl does not; its library has no name."""
     if sys.platform != "linux":
         return True
     try:
@@ -282,7 +282,7 @@ def _unloads() -> bool:
 
 
 def _is_cut_short(contents: bytes) -> bool:
-    """Whether a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
+    """Tell if a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
     if contents[:6] != b"\x7fELF\x02\x01":
         return False
     if len(contents) < _ELF_HEADER:

@@ -188,7 +188,7 @@ class Job(Protocol):
         """Build, or return at once if the result is not needed any more."""
 
     def is_wanted(self) -> bool:
-        """Whether the result is still needed."""
+        """Tell if the result is needed."""
 
 
 #: Jobs from which on the queue is looked through for those that nobody wants any more.
@@ -322,12 +322,12 @@ def submit(job: Job) -> None:
 
 
 def busy() -> bool:
-    """Whether there is a job that is not done, so that a further one starts no thread."""
+    """Tell if there is a job that is not done, so that a further one starts no thread."""
     return _worker.runs() and not _worker.held
 
 
 def broken_off() -> bool:
-    """Whether a failed job was cancelled and will be done later."""
+    """Tell if a failed job was cancelled and will be done later."""
     return _worker.held
 
 
@@ -341,7 +341,7 @@ def urge() -> bool:
 
 
 def ended() -> bool:
-    """Whether the process is about to end, so that nothing more will be done."""
+    """Tell if the process is about to end, so that nothing more will be done."""
     return _worker.over
 
 
