@@ -86,13 +86,15 @@ INTERNAL = re.compile(
 #: Subjects of array operations, with the parts of the package that their functions are in, and names.
 SUBJECTS = {
     "Element by element": ("scalars", "clip", "select", "where", "round", "imag", "divmod", "airy", "sici", "fresnel"),
-    "Sums, means and order": ("chosen", "reductions", "missing", "order", "moments", "sequences"),
-    "Linear algebra": ("linalg", "operations"),
+    "Sums, means and order": ("reductions", "statistics", "sequences"),
+    "Linear algebra": ("linalg", "spectra", "operations"),
     "Shapes and creation": (
-        "shaping", "pieces", "padding", "creation", "broadcast_to", "matrix_transpose", "zeros", "ones", "zeros_like",
+        "shaping", "pieces", "broadcast_to", "matrix_transpose", "zeros", "ones", "zeros_like",
         "ones_like", "full_like",
     ),
-    "Positions, choices and lookups": ("",),
+    "Positions, choices and lookups": (
+        "", "add_at", "one_hot", "poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "take_at",
+    ),
 }
 
 DENSITIES = """## Distributions
@@ -277,11 +279,14 @@ def _is_special(row: Function) -> bool:
 
 
 def _subject(entry: Entry) -> str:
-    """Return the subject of an operation: the first whose part of the package has its function."""
+    """Return the subject of an operation: the one that has its name, or the first whose files have its function."""
+    by_name = [title for title, own in SUBJECTS.items() if entry.name in own]
+    if by_name:
+        return by_name[0]
     function = entry.call
     while isinstance(function, partial):
         function = function.func
-    parts = [entry.name, *function.__module__.split(".")]
+    parts = function.__module__.split(".")
     return next(title for title, own in SUBJECTS.items() if not own[0] or not {*own}.isdisjoint(parts))
 
 

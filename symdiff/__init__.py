@@ -85,9 +85,9 @@ from .ground.version import other_distribution as _other_distribution
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
+    from .compiler import compile as compile
     from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
-    from .frontend.functions.custom import custom
-    from .frontend.functions.external import external
+    from .frontend.functions.custom import custom, external
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
     from .frontend.functions.solutions import fixed_point, laplace, minimizer, root
     from .frontend.sympy.forms import Definitions
@@ -100,7 +100,6 @@ if TYPE_CHECKING:
     from .libraries.read_torch import from_torch
     from .libraries.scipy import linear_operator
     from .runtime.kernel import Kernel
-    from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
     from .tools.export import export
     from .tools.reading.steps import Steps, steps
@@ -193,7 +192,7 @@ _LATER = {
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
     "density": ".libraries.density",
-    "external": ".frontend.functions.external",
+    "external": ".frontend.functions.custom",
     "complex_array": ".libraries.complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",

@@ -40,15 +40,13 @@ from .ground.progress import begin, note, reported
 from .ground.tracing import record as trace
 from .ground.tracing import traced
 from .lowering.sparse.formats import Format, FormatName, read_formats
-from .runtime.about.formulas import applied, cause_in, shown
-from .runtime.about.origin import Origin
 from .runtime.calls.arguments import Parameter, parameters_of
-from .runtime.calls.positions import PositionRange, ranges_of
-from .runtime.calls.result_memory import refuse_beyond_memory
+from .runtime.calls.declared import PositionRange, ranges_of
+from .runtime.calls.resources import refuse_beyond_memory
 from .runtime.choose import Choice, choose, choose_for, request_of, run_lowered
-from .runtime.groups import group_inputs
 from .runtime.kept.encoding import Graph
 from .runtime.kept.lookup import (
+    FormulaRecord,
     Kept,
     Known,
     LateNodes,
@@ -62,9 +60,9 @@ from .runtime.kept.lookup import (
     outputs_of,
     spent_since,
 )
-from .runtime.kept.records import FormulaRecord
 from .runtime.kernel import Kernel
-from .runtime.options import Backend, Options
+from .runtime.options import Backend, Options, group_inputs
+from .runtime.origin import Origin, applied, cause_in, shown
 from .runtime.runners import BACKENDS
 
 #: Keywords of :func:`compile`; any other is the shape of an input.
@@ -293,7 +291,7 @@ def run_pipeline(
     seconds = time.perf_counter() - start
     hessians, spans = hessians_of(outputs), find_spans(outputs)
     if formats is not None:
-        from .runtime.sparse.compile import build_sparse
+        from .runtime.sparse_kernel import build_sparse
 
         told = {"nodes": count, "simplify_seconds": seconds, "cached": False}
 
@@ -443,7 +441,7 @@ def _packed(problem: Problem) -> tuple[Any, ...]:
     return rows, tuple(arguments), structure, options, backend, facts_of(outputs), formats, symbols
 
 
-#: What kernels of earlier versions name in their pickles.
+#: Names in pickles of kernels of earlier versions.
 _rebuild = refuse_unnumbered
 
 

@@ -48,7 +48,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_under_way() -> None:
     """Begin when nothing is built in the background: it would write files, count, and take time in other tests."""
-    from symdiff.runtime.toolchain import worker as background  # after it is known that nothing is stale
+    from symdiff.runtime.toolchain import processes as background  # after it is known that nothing is stale
 
     worker = background._worker
     worker.hold()

@@ -145,7 +145,7 @@ cdef class CallPath:
         reduce : bool
             Whether outputs are summed over the batch.
         structure : template or None
-            How several outputs come back, as ``symdiff/frontend/outputs/tree.py`` says; None for one output alone.
+            How several outputs come back, as ``symdiff/frontend/outputs.py`` says; None for one output alone.
         threads : int or None
             At most so many in one call; None for what :func:`symdiff._kernels.unit.set_num_threads` said.
         letters : int, optional

@@ -1,4 +1,4 @@
-"""What users write, as graphs: NumPy code over symbols, formula text, SymPy, and custom functions.
+"""Front ends, from what users write to graphs: NumPy code over symbols, formula text, SymPy, and custom functions.
 
 Takes
     Python operators and NumPy functions on symbols, formula text, SymPy expressions, callables
@@ -18,6 +18,7 @@ Files
     symbols             inputs, names of parts, operations as functions
     shapes              shapes that a user gives
     outputs             results in lists, tuples, dicts and dataclasses
+    display             several formulas as notebooks show them
     functions           functions whose derivative their author gives, and loops
     array_derivatives   derivatives of Arrays
     text                formula text

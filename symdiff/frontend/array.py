@@ -1,4 +1,4 @@
-"""What users hold: a symbolic array that NumPy's own functions and operators work on.
+"""The symbolic array that users hold, which NumPy's own functions and operators work on.
 
 An :class:`Array` wraps a node of the graph, so that ``==`` may build a comparison while
 nodes stay comparable by identity. Ordinary array code runs on it unchanged; what cannot
@@ -21,11 +21,18 @@ from ..ground.guard import guarded, guarded_operators, refuse
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import later
 from . import sympy as interop
-from .numpy import creation, operations, shaping
+from .numpy import operations, shaping
 from .numpy.indexing import getitem, spans_taken
 from .numpy.library import DIRECT, LIBRARY, NUMPY_NAMES, OF_LINALG, OF_SHAPES, UFUNC_METHODS, Entry
-from .numpy.operands import Operand, as_node, convert_arguments, convert_options, find_spans, provenance_of
-from .numpy.signatures import bind_options
+from .numpy.operands import (
+    Operand,
+    as_node,
+    bind_options,
+    convert_arguments,
+    convert_options,
+    find_spans,
+    provenance_of,
+)
 from .provenance import Facts, Provenance, named_inputs, of_inputs, of_spans
 
 if TYPE_CHECKING:
@@ -341,7 +348,7 @@ class Array(Operand):
 
         Numbers are of double precision in a formula, whatever they are called; a kernel has the dtype of its inputs.
         """
-        return Array(creation.cast(self.node, dtype), self.provenance)
+        return Array(shaping.cast(self.node, dtype), self.provenance)
 
     @guarded
     def copy(self) -> Array:

@@ -18,12 +18,12 @@ from ..graph.scalars.functions import to_real
 from ..graph.sizes import Dim, Shape, show
 from ..rewrite import simplify
 from .array import Array, asarray
+from .display import FormulaTuple, shown
 from .numpy.operands import as_node, find_spans, provenance_of
 from .outputs import is_structure, leaves, pack, template_of, unpack
-from .outputs.display import FormulaTuple, shown
 from .provenance import Facts, Provenance, of_spans
 
-#: What to differentiate with respect to: an array, or several in a tuple, list, dict or dataclass.
+#: Variables of a derivative: an array, or several in a tuple, list, dict or dataclass.
 Wrt: TypeAlias = Any
 
 
@@ -417,7 +417,7 @@ def _by(convention: str, results: Sequence[Node], group: Sequence[Node], axis: i
 
 
 class _Trail(nodes.Trail):
-    """What leads to the derivatives of one call: what they are made of, and what is rewritten on the way."""
+    """The way to the derivatives of one call: their parts, and the rewrites on the way."""
 
     def __init__(self, *sources: Any, invertible: bool) -> None:
         super().__init__()

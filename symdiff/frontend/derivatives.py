@@ -14,11 +14,11 @@ from ..ground.limits import Budget
 from ..ground.tracing import traced
 from . import array_derivatives as derivatives
 from .array import Array, asarray
+from .display import FormulaDict, FormulaTuple
 from .formula import merge_shapes, read_formula
-from .outputs.display import FormulaDict, FormulaTuple
 from .sympy import is_sympy, symbols_in
 
-#: What a derivative gives for one variable, for several in a tuple or list, and for several in a dict.
+#: Results of a derivative for one variable, for several in a tuple or list, and for several in a dict.
 One_co = TypeVar("One_co", covariant=True)
 Several_co = TypeVar("Several_co", covariant=True)
 Named_co = TypeVar("Named_co", covariant=True)
@@ -75,7 +75,7 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
     ) -> Any: ...
 
 
-#: Of a structure of variables: a derivative with respect to each, second derivatives with respect to each pair.
+#: Results for a structure of variables: a derivative with respect to each, second derivatives for each pair.
 Slopes: TypeAlias = Derivative[Array, FormulaTuple[Array], FormulaDict[Array]]
 Curvatures: TypeAlias = Derivative[Array, FormulaTuple[FormulaTuple[Array]], FormulaDict[FormulaDict[Array]]]
 ValueAndSlopes: TypeAlias = Derivative[

@@ -28,7 +28,7 @@ from .symbols import check_name, sparse_in, symbols_of
 from .sympy import Inputs, from_sympy, holds_sympy, is_sympy, listed_symbols, symbols_in
 
 if TYPE_CHECKING:
-    from .text.build import Parsed
+    from .text.parse import Parsed
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,8 @@ def _differing(inputs: Mapping[str, Array], symbols: Mapping[str, Array]) -> lis
 def _read_text(
     formula: Any, shapes: dict[str, Any], options: Sequence[str], functions: Mapping[str, Callable[..., Any]] | None
 ) -> Formula:
-    from .text.given_functions import with_functions
     from .text.parse import declare, parse_within
+    from .text.vocabulary import with_functions
 
     vocabulary = with_functions(functions)
 

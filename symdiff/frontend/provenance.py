@@ -1,4 +1,4 @@
-"""How an array came about: facts that its node, which other formulas share, must not hold.
+"""Provenance of an array: facts that its node, which other formulas share, must not hold.
 
 Equal formulas are one node, whoever wrote them. That one of them is a derivative (and is shown
 collected), that it is a Hessian (and one triangle of it is computed), which rewrites led to it,
@@ -148,7 +148,7 @@ def _read(*records: Provenance) -> Facts:
     return Facts(tuple(inputs), tuple(rewrites), tuple(hessians), derived, *lists)
 
 
-#: Of numbers.
+#: Provenance of numbers.
 NOTHING = Provenance(Facts())
 
 

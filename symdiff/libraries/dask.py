@@ -20,7 +20,7 @@ from ..graph import INT
 from ..runtime.calls.arguments import Batch, Parameter, sample_shape, stack_batches
 from ..runtime.calls.containers import is_lazy, numbers_of
 from ..runtime.kernel import Kernel
-from ..runtime.sparse.kernel import SparseKernel
+from ..runtime.sparse_kernel import SparseKernel
 
 __all__ = ["call_lazily"]
 

@@ -23,9 +23,9 @@ from ..compiler import compile
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
+from ..frontend.display import table
 from ..frontend.formula import merge_shapes, read_formula
 from ..frontend.outputs import leaves
-from ..frontend.outputs.display import table
 from ..frontend.shapes import words
 from ..frontend.symbols import Operations, vector
 from ..frontend.sympy import symbols_in

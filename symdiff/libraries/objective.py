@@ -22,9 +22,9 @@ from ..compiler import compile
 from ..errors import ArgumentError, ShapeError, SingularMatrixError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
+from ..frontend.display import table
 from ..frontend.formula import Formula, merge_shapes, read_formula
 from ..frontend.outputs import leaves, template_of, unpack
-from ..frontend.outputs.display import table
 from ..frontend.symbols import array
 from ..frontend.sympy import symbols_in
 from ..frontend.text.values import shortened

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
-from ..frontend.outputs.display import table
+from ..frontend.display import table
 from ..frontend.symbols import array
 from ..graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
 from ..graph.scalars.functions import to_real

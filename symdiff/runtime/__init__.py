@@ -9,18 +9,19 @@ Invariants
     * Results have the same bits in any batch, layout and number of threads, interpreted or native.
     * Nothing but its user holds a kernel; its code is unloaded with the last reference.
 Files
-    groups      arguments that hold several inputs
-    options     how a kernel is called and treats batches
-    toolchain   building, caching and loading native code
-    calls       arguments of a call, checked
-    about       what a kernel tells about its formula, and gives to others
-    kept        what compiling gave, between processes
-    runners     what runs a formula, one for each backend
-    choose      which backend serves a formula, and why
-    serve       calls that compiled code hands on
-    kernel      the compiled formula as users hold it
-    sparse      kernels of which results are nonzeros
+    options        how a kernel is called and treats batches; arguments that hold several inputs
+    toolchain      building, caching and loading native code
+    calls          arguments of a call, checked; its threads and memory
+    origin         the formula of a kernel: as text, of other arrays, in help
+    explain        where a nan or an infinity of a result comes from
+    signature      arguments, for Python's tools
+    kept           records of compiled formulas between processes
+    runners        runners of a formula, one for each backend
+    choose         which backend serves a formula, and why
+    kernel         the compiled formula as users hold it
+    sparse_kernel  kernels of which results are nonzeros
 Add
     a property of kernels: ``kernel``; a backend: ``runners``; an option of ``compile``: also ``typed.pyi``, for type
-    checkers
+    checkers; a library that takes kernels: a row in ``origin``, a module of :mod:`symdiff.libraries.integrations`, and
+    its hook in ``symdiff/__init__.py``
 """

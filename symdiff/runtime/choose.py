@@ -1,4 +1,4 @@
-"""Which backend serves a formula: the one that was asked for, the one behind it, or none, and why."""
+"""Choice of the backend that serves a formula: the one that was asked for, the one behind it, or none."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..graph.dump import record_text
 from ..ground.progress import begin, note
 from ..ground.tracing import record as trace
 from ..lowering.program import Program
-from .kept.records import FormulaRecord
+from .kept.lookup import FormulaRecord
 from .options import Options
 from .runners import BACKENDS, Backend, Lowered, plans_of
 from .runners.interfaces import Planned, Runner
-from .runners.native import target_of
+from .runners.programs import target_of
 from .toolchain.build import compiler_in_sight
 
 __all__ = ["Choice", "choose", "choose_for", "request_of", "run_lowered"]
@@ -62,7 +62,7 @@ class Choice(NamedTuple):
 
     @property
     def stats(self) -> dict[str, Any]:
-        """What is known of it when it is made."""
+        """Facts known when it is made."""
         told: dict[str, Any] = {"reason": self.reason, "bits": self.bits}
         if isinstance(self.lowered, Program):
             told["operations"] = self.lowered.operations
@@ -71,7 +71,7 @@ class Choice(NamedTuple):
 
     @property
     def bits(self) -> str:
-        """What the bits of a sample depend on, as :attr:`symdiff.Kernel.stats` tells it of a kernel without plans."""
+        """Dependence of the bits of a sample, as :attr:`symdiff.Kernel.stats` tells it of a kernel without plans."""
         if self.backend is BACKENDS["numpy"]:
             return "library"
         return "sample" if self.plans is None or self.is_reproducible else "sharing"

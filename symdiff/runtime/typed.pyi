@@ -1,4 +1,4 @@
-"""What type checkers know of `compile`: a kernel of one array gives an array, one of a structure the structure.
+"""Types of `compile` for type checkers: a kernel of one array gives an array, one of a structure the structure.
 
 There is no such module at run time. `tests/house/test_typing.py` holds the options to those of `compile`.
 """
@@ -11,16 +11,16 @@ import numpy.typing as npt
 from scipy.sparse import bsr_array, coo_array, csc_array, csr_array  # with types once scipy-stubs is installed
 
 from ..frontend.array import Array
-from ..frontend.outputs.display import FormulaDict
+from ..frontend.display import FormulaDict
 from ..ground.limits import Budget
 from ..lowering.sparse.formats import FormatName
 from .kernel import Kernel
 from .options import Backend
 
-#: What is neither a symbol nor a table of another library, whose containers results come back in.
+#: Arguments that are neither a symbol nor a table of another library, whose containers results come back in.
 Plain: TypeAlias = float | npt.NDArray[Any] | np.number[Any] | Sequence[float] | Sequence[Sequence[float]]
 
-#: What a kernel gives for one formula.
+#: Result of a kernel for one formula.
 Numbers: TypeAlias = npt.NDArray[Any]
 
 #: One formula. Text may have several results behind commas: they unpack from what is taken for one array.

@@ -19,7 +19,7 @@ from ..graph import INT
 from ..ground.files import REMEDY, write_folder
 from ..ground.guard import guarded
 from ..runtime.kernel import Kernel
-from ..runtime.sparse.kernel import SparseKernel
+from ..runtime.sparse_kernel import SparseKernel
 
 __all__ = ["BUILDS", "EXPORTS", "export", "export_text"]
 

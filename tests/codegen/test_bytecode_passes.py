@@ -18,7 +18,7 @@ from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called,
 from symdiff.codegen.bytecode.select import schedule as ordered
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import OPERATIONS, SIGNATURES, Program
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.kernels.test_interpreter import blank, everything
 from tests.support.c_programs import rational, samples
 from tests.support.steps_reference import Step, Walk, allocate, schedule

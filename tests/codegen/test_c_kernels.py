@@ -12,8 +12,8 @@ from symdiff.codegen.c.body import HELD
 from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import SIGNATURES, Program
-from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.runners.programs import NativeRunner
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.c_programs import TARGETS, Floats, call, layouts, rational, results, samples
 from tests.support.orders import in_order
 from tests.support.program_reference import evaluate

@@ -15,7 +15,7 @@ from symdiff.errors import UnsupportedError
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.lowering.program import MAX_ORDER, SIGNATURES
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.c_programs import COMPILERS, EXACT, TARGETS, grid, one_operation, reference, run, ulps
 
 

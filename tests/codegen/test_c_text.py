@@ -24,10 +24,9 @@ from symdiff.lowering.plan.plan import HELD, MEMORY, Wiring
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
 from symdiff.lowering.unroll import unroll
 from symdiff.rewrite import inline, simplify
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner
 from symdiff.runtime.toolchain.build import build, find_compiler, flags
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.c_programs import COMPILERS, TARGETS, Floats, banded, call, rational, results, samples
 from tests.support.program_reference import evaluate
 from tests.support.tape import Tape

@@ -18,7 +18,7 @@ from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, Unsup
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners import cython
 from symdiff.runtime.runners.cython import CythonRunner
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 from tests.kernels.test_interpreter import STATED
 from tests.support.c_programs import EDGES, EXACT, ulps
 from tests.support.tape import Tape

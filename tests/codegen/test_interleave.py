@@ -14,8 +14,8 @@ from symdiff.codegen.c import interleave as pairs
 from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import Program
-from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.runners.programs import NativeRunner
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.tape import Tape
 
 
@@ -95,7 +95,9 @@ def test_what_is_taken_in_pairs() -> None:
     a, b, c, d = v
     waits = np.arcsin(np.sqrt(np.sin(a - b) ** 2 + np.cos(a) * np.cos(b) * np.sin(c - d) ** 2))
     kernel = sd.compile(waits, [v], backend="native")
-    most = pairs.alive(kernel._runner.program)
+    runner = kernel._runner
+    assert isinstance(runner, NativeRunner)
+    most = pairs.alive(runner.program)
     assert 2 * most <= 32
     assert ("long j=" in kernel.source("c")) is (2 * most <= (32 if native_target().lanes == 8 else 16))
     moves = sd.compile(v * 2 + 1, [v], backend="native")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.frontend.outputs.display import FormulaDict, FormulaTuple, rows_of
+from symdiff.frontend.display import FormulaDict, FormulaTuple, rows_of
 
 X, Y, W = sd.scalar("x"), sd.scalar("y"), sd.matrix("W_1", 2, 2)
 

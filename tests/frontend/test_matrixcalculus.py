@@ -13,7 +13,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, LimitError, ParseError, ShapeError, SymdiffError
-from symdiff.frontend.text.dialects.grammar import split_declarations
+from symdiff.frontend.text.matrixcalculus import split_declarations
 from symdiff.graph.sizes import value
 
 KINDS = {"S": "symmetric matrix", "T": "symmetric matrix", **dict.fromkeys("ABCDXYMW", "matrix"),

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from symdiff.errors import ArgumentError, DisconnectedInputError, LimitError, ParseError, ShapeError, SymdiffError
-from symdiff.frontend.text.build import CONSTANTS
-from symdiff.frontend.text.parse import parse_graph, parse_known
+from symdiff.frontend.text.parse import CONSTANTS, parse_graph, parse_known
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.ground.limits import Limits
 

@@ -12,8 +12,8 @@ import sympy as sp
 
 import symdiff as sd
 from symdiff.frontend.sympy import Inputs, from_sympy, to_sympy
-from symdiff.frontend.sympy.own_functions import OwnFunction, own_function
-from symdiff.frontend.sympy.write_scalars import SCALARS
+from symdiff.frontend.sympy.functions import OwnFunction, own_function
+from symdiff.frontend.sympy.write_terms import SCALARS
 from symdiff.graph import Node, constant, inputs_of
 from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate

@@ -18,10 +18,9 @@ from hypothesis import HealthCheck, assume, given, settings
 import symdiff as sd
 from symdiff.calculus.rules import CustomRule
 from symdiff.errors import SymdiffError
-from symdiff.frontend.numpy import indexing, reductions
+from symdiff.frontend.numpy import indexing, linalg, reductions
 from symdiff.frontend.numpy import operations as ops
 from symdiff.frontend.numpy import shaping as layout
-from symdiff.frontend.numpy.linalg import solving
 from symdiff.frontend.sympy import Inputs, from_sympy, is_sympy, to_sympy
 from symdiff.frontend.sympy.forms import Adjugate, AdjugateDifferential, Definitions
 from symdiff.frontend.text.vocabulary import VOCABULARY
@@ -38,7 +37,7 @@ symbolic, column = variable("N", (named("n"), named("n"))), variable("u", (named
 
 
 WRITTEN: list[tuple[Node, str]] = [
-    (layout.swapaxes(solving.inv(square), 0, 1), "A**(-1).T"),
+    (layout.swapaxes(linalg.inv(square), 0, 1), "A**(-1).T"),
     (ops.matmul(square, vector), "A*v"),
     (ops.matmul(vector, vector), "(v.T*v)[0, 0]"),
     (ops.outer(vector, vector), "v*v.T"),

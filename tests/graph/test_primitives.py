@@ -17,7 +17,7 @@ from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
 from symdiff.codegen.c.texts import texts_with, with_needs
 from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
 from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
-from symdiff.frontend.sympy.write_entries import ENTRIES, SCALAR_TERMS
+from symdiff.frontend.sympy.write import ENTRIES, SCALAR_TERMS
 from symdiff.graph import Node, elementwise, primitives
 from symdiff.graph.primitives import PRIMITIVES, Linearity, Mixes, Primitive, Zeros, complete
 from symdiff.graph.reference import numeric

@@ -18,7 +18,7 @@ from symdiff.frontend.sympy import Inputs, from_sympy, to_sympy
 from symdiff.graph.reference.interpret import find_function
 from symdiff.graph.scalars.compositions import POLYNOMIALS
 from symdiff.graph.scalars.functions import FUNCTIONS, Function, Partial
-from symdiff.runtime.toolchain.host import function_address
+from symdiff.runtime.toolchain.load import function_address
 
 #: Rows whose C text is symdiff's own.
 OWN = [row for row in FUNCTIONS.values() if row.special]

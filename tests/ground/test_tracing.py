@@ -16,7 +16,7 @@ import symdiff as sd
 from symdiff.errors import DataError, ParseError
 from symdiff.ground import budget, files, tracing
 from symdiff.ground.tracing import VARIABLE, record, traced
-from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.programs import InterpreterRunner
 
 
 @pytest.fixture

@@ -277,7 +277,6 @@ SHARED = {
     "rows": "rows: of arrays, of the table of functions",
     "run": "what one call runs",
     "share": "work that threads share",
-    "run": "what one call runs",
     "shaping": "functions that move elements",
     "signature": "the signature of a kernel",
     "special": "special functions",

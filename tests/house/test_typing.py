@@ -70,7 +70,7 @@ SEEN = [
         for known in (
             f'{ARRAY}"',
             f'{ARRAY}"',
-            f'symdiff.frontend.outputs.display.FormulaTuple[{ARRAY}]"',
+            f'symdiff.frontend.display.FormulaTuple[{ARRAY}]"',
             f'tuple[{ARRAY}, {ARRAY}]"',
             "symdiff.runtime.typed.TypedKernel[",
             'str"',

@@ -23,10 +23,9 @@ from symdiff.errors import InternalError, SingularMatrixError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
 from symdiff.rewrite import inline
-from symdiff.runtime.runners.interpreter import InterpreterRunner, _address
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner, _address
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.host import function_address, native_target
+from symdiff.runtime.toolchain.load import function_address, native_target
 from tests.codegen.test_bytecode import dot
 from tests.support.c_programs import COMPILERS, grid, layouts, one_operation, rational, samples
 from tests.support.program_reference import evaluate

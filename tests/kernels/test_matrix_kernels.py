@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bench.conditions import FAMILIES, exact
 from symdiff._kernels.matrix.batches import MOST, Matrices
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.kernels.test_conditioning import SINGULAR, error, rounded
 
 #: Widths of vectors of this processor.

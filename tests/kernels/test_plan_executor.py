@@ -33,7 +33,7 @@ from symdiff.lowering.plan.bound import (
 )
 from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
-from symdiff.runtime.runners.interpreter import InterpreterRunner
+from symdiff.runtime.runners.programs import InterpreterRunner
 from tests.support.plan_layouts import (
     TIMES_SINE,
     Floats,

@@ -16,7 +16,7 @@ from symdiff.errors import SingularMatrixError
 from symdiff.lowering.plan import bound
 from symdiff.lowering.plan.bound import BEFORE, INPUT, OUTPUT, FactorStep
 from symdiff.lowering.plan.calls import plan_call
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.plan_layouts import (
     Floats,
     Layout,

@@ -14,8 +14,7 @@ import pytest
 import symdiff as sd
 from symdiff._kernels.unit import NativeCall
 from symdiff.errors import LimitError
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.native import NativeRunner, target_of
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner, target_of
 from symdiff.runtime.runners.variants import ProgramRunner
 from tests.support.orders import in_order
 

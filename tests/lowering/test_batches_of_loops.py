@@ -10,7 +10,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.lowering.plan.steps import Repeated, nested
-from symdiff.runtime.runners import one_by_one
+from symdiff.runtime.runners import plans as one_by_one
 
 T = 40
 a, q, y = sd.scalar("a"), sd.scalar("q"), sd.vector("y", T)

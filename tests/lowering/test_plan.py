@@ -22,9 +22,8 @@ from symdiff.lowering.plan.calls import plan_call
 from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.plan.steps import LoopStep
 from symdiff.rewrite import inline, simplify
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.runners.plans import PlanRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner
 from tests.support.effort import calls
 from tests.support.plan_formulas import CHAIN, EACH, near, numbers
 

@@ -14,7 +14,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.errors import SingularMatrixError
-from symdiff.runtime.runners.native import target_of
+from symdiff.runtime.runners.programs import target_of
 from tests.support.orders import in_order
 from tests.support.plan_formulas import CHAIN, EACH, near, numbers
 

@@ -18,9 +18,9 @@ from symdiff.frontend.array import Array as Formulated
 from symdiff.graph import Node
 from symdiff.graph.sizes import value
 from symdiff.rewrite import inline
-from symdiff.runtime.runners.interpreter import InterpreterRunner
 from symdiff.runtime.runners.numpy import NumpyRunner
 from symdiff.runtime.runners.plans import PlanRunner
+from symdiff.runtime.runners.programs import InterpreterRunner
 from tests.support.plan_formulas import near
 from tests.support.strategies import LONG, Formula, formulas, sample
 

@@ -23,7 +23,7 @@ from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners.lowering import OPERATION, lower, most_operations
-from symdiff.runtime.runners.native import target_of
+from symdiff.runtime.runners.programs import target_of
 
 SHORT = LIMITS.unrolled_operations
 

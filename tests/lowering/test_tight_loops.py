@@ -18,8 +18,8 @@ from symdiff.graph import constant, parts_of, placeholder, recurrence, result_of
 from symdiff.graph.primitives import Body
 from symdiff.lowering.plan.plan import MEMORY, Wiring, programs_of
 from symdiff.lowering.unroll import unroll
-from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.runners.pattern import Pattern
+from symdiff.runtime.runners.programs import NativeRunner
 
 Step = Callable[[Any, Any, Any], tuple[tuple[Any, ...], Any]]
 

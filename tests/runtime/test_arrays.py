@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff._kernels.unit import prefers_columns
 from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrixError
-from symdiff.runtime.calls import threads
+from symdiff.runtime.calls import resources
 from symdiff.runtime.kernel import Kernel
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 from symdiff.runtime.runners.variants import Variant
 
 Array = npt.NDArray[Any]
@@ -607,22 +607,22 @@ assert not wrong
 
 
 def test_the_number_of_threads() -> None:
-    before = threads.get_num_threads()
+    before = resources.get_num_threads()
     try:
-        threads.set_num_threads(3)
-        assert threads.get_num_threads() == 3
+        resources.set_num_threads(3)
+        assert resources.get_num_threads() == 3
         for wrong in (0, -1, 1.5, True, "2"):
             with pytest.raises(ArgumentError, match="whole number"):
-                threads.set_num_threads(wrong)
+                resources.set_num_threads(wrong)
     finally:
-        threads.set_num_threads(before)
+        resources.set_num_threads(before)
     with pytest.raises(ArgumentError, match="threads=0"):
         build(threads=0)
 
 
 @pytest.mark.parametrize(("wish", "number"), [("3", 3), ("", 1), ("1", 1), ("100", 64)])
 def test_the_environment_tells_how_many(wish: str, number: int) -> None:
-    script = f"import symdiff.runtime.calls.threads as t; assert t.get_num_threads() == {number}"
+    script = f"import symdiff.runtime.calls.resources as t; assert t.get_num_threads() == {number}"
     environment = {**os.environ, "SYMDIFF_NUM_THREADS": wish}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=600)
 
@@ -630,14 +630,14 @@ def test_the_environment_tells_how_many(wish: str, number: int) -> None:
 def test_an_environment_that_makes_no_sense_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMDIFF_NUM_THREADS", "many")
     with pytest.warns(RuntimeWarning, match="SYMDIFF_NUM_THREADS='many'"):
-        threads.read_environment()
+        resources.read_environment()
 
 
 def test_threadpoolctl_sees_and_limits_the_threads() -> None:
     build()
-    before = threads.get_num_threads()
+    before = resources.get_num_threads()
     found = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "symdiff"]
     assert [info["num_threads"] for info in found] == [before]
     with threadpoolctl.threadpool_limits(limits=7, user_api="symdiff"):
-        assert threads.get_num_threads() == 7
-    assert threads.get_num_threads() == before
+        assert resources.get_num_threads() == 7
+    assert resources.get_num_threads() == before

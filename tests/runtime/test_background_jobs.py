@@ -10,7 +10,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.ground.budget import budgeted, calls
-from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain import processes as background
 from tests.support.waiting import until
 
 

@@ -16,11 +16,11 @@ import pytest
 from symdiff.codegen.c.emit import CSource, emit_c
 from symdiff.errors import BuildError
 from symdiff.lowering.program import Program
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain.build import build, compiler_in_sight, find_compiler
 from symdiff.runtime.toolchain.cache import clear, entries
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.tape import Tape
 
 

@@ -17,10 +17,10 @@ import pytest
 import symdiff as sd
 from symdiff.errors import BuildError
 from symdiff.runtime.toolchain import build as building
-from symdiff.runtime.toolchain import cache, folders
+from symdiff.runtime.toolchain import cache
 from symdiff.runtime.toolchain.build import find_compiler
 from symdiff.runtime.toolchain.cache import cache_folder, clear, entries, lookup, obstacle, publish, usable_folder
-from symdiff.runtime.toolchain.host import processor
+from symdiff.runtime.toolchain.load import processor
 from tests.runtime.test_build import answer, example
 
 
@@ -148,7 +148,7 @@ def test_a_running_kernel_does_not_see_its_file_change(folder: Path) -> None:
     body = """
     import numpy as np
     from tests.runtime.test_build import program
-    from symdiff.runtime.runners.native import NativeRunner
+    from symdiff.runtime.runners.programs import NativeRunner
     runner = NativeRunner(program())
     assert runner.build_seconds == 0
     with open({!r}, "r+b") as stream:
@@ -376,7 +376,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
     dead.write_bytes(b"half")
     os.utime(dead, (4e9, 4e9))  # written in the future, by a clock that was wrong
     with open(alive, "wb") as stream:
-        assert folders.hold(stream.fileno())
+        assert cache.hold(stream.fileno())
         os.utime(alive, (1, 1))
         assert publish(folder, "key", b"library")
         assert not dead.exists()
@@ -385,13 +385,13 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
 
 def test_a_build_folder_is_removed_only_when_its_owner_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with folders.build_folder() as held:
+    with cache.build_folder() as held:
         left = tmp_path / f"{held.name}-left"
         left.mkdir()
         (left / "kernel.c").write_text("")
         (tmp_path / "symdiff-build-link").symlink_to(held)
         (tmp_path / "another").mkdir()
-        assert folders.remove_abandoned() == 1
+        assert cache.remove_abandoned() == 1
         assert held.exists()
         assert not left.exists()
     assert not held.exists()

@@ -26,10 +26,12 @@ from symdiff.ground import budget
 from symdiff.ground.tracing import VARIABLE
 from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.program import Program
-from symdiff.runtime.kept import encoding, keys, plain
-from symdiff.runtime.kept.records import write_waiting
+from symdiff.runtime.kept import encoding, plain
+from symdiff.runtime.kept import lookup as keys
+from symdiff.runtime.kept.lookup import write_waiting
 from symdiff.runtime.runners import BACKENDS as ROWS
-from symdiff.runtime.toolchain import cache, worker
+from symdiff.runtime.toolchain import cache
+from symdiff.runtime.toolchain import processes as worker
 from tests.runtime.test_cache import folder, script  # noqa: F401
 from tests.support.waiting import until
 

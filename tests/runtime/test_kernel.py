@@ -21,12 +21,12 @@ from symdiff.errors import ArgumentError, DtypeError, ShapeError, SingularMatrix
 from symdiff.frontend.outputs import LEAF
 from symdiff.graph.size_equations import bind
 from symdiff.graph.sizes import Shape, named
-from symdiff.runtime.about.origin import Origin
 from symdiff.runtime.calls.arguments import Parameter
 from symdiff.runtime.kernel import Kernel
 from symdiff.runtime.options import Options
+from symdiff.runtime.origin import Origin
 from symdiff.runtime.runners.interfaces import Runner
-from symdiff.runtime.runners.native import NativeRunner
+from symdiff.runtime.runners.programs import NativeRunner
 from tests.support.tape import Tape
 
 

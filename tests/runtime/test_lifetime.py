@@ -27,11 +27,10 @@ from symdiff.errors import BuildError
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners import cython as extension
 from symdiff.runtime.runners.cython import CythonRunner
-from symdiff.runtime.runners.native import NativeRunner
-from symdiff.runtime.runners.tiered import TieredRunner
+from symdiff.runtime.runners.programs import NativeRunner, TieredRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import load as loading
-from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain import processes as background
 from symdiff.runtime.toolchain.build import build
 from tests.runtime.test_build import program
 from tests.support.waiting import until

@@ -19,9 +19,9 @@ import pytest
 import symdiff as sd
 from symdiff._kernels import call
 from symdiff._kernels.call import with_vectorcall
-from symdiff.runtime.calls import overlaps
-from symdiff.runtime.calls import result_memory as results
-from symdiff.runtime.calls.overlaps import Targets
+from symdiff.runtime.calls import arguments
+from symdiff.runtime.calls import resources as results
+from symdiff.runtime.calls.arguments import Targets
 from symdiff.runtime.kernel import Kernel
 
 resource = pytest.importorskip("resource")
@@ -353,7 +353,7 @@ def test_the_environment_says_how_much_is_kept(wish: str, expected: str) -> None
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import symdiff.runtime.calls.result_memory as results
+    import symdiff.runtime.calls.resources as results
 print(results.limit() if not caught else caught[0].message, results.MOST)
 """
     command = [sys.executable, "-c", code]
@@ -406,7 +406,7 @@ def test_many_columns_are_not_compared_with_each_other(monkeypatch: pytest.Monke
         compared.append(a)
         return np.shares_memory(a, b)
 
-    monkeypatch.setattr(overlaps, "_share", share)
+    monkeypatch.setattr(arguments, "_share", share)
     x = [sd.scalar(f"x{k}") for k in range(30)]
     kernel = sd.compile(tuple(a * a for a in x), x, backend="interpreter")
     values = list(np.random.default_rng(0).normal(size=(30, 50)))

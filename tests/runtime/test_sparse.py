@@ -15,7 +15,7 @@ import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
 from symdiff.lowering.sparse.entries import kind_of
-from symdiff.runtime.calls import result_memory
+from symdiff.runtime.calls import resources
 
 RNG = np.random.default_rng(3)
 
@@ -520,7 +520,7 @@ TEXT = "x[1:] - x[:-1]**2"
 
 @pytest.mark.parametrize("n", [40_000, 1_000_000])
 def test_a_large_jacobian_is_computed_by_its_nonzeros(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result_memory, "_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr(resources, "_memory", lambda: 8_000_000_000)
     x = np.linspace(0.0, 1.0, n)
     kernels: list[Any] = [
         sd.compile(sd.jacobian(TEXT, "x", x=n), sparse="csr"),
@@ -536,7 +536,7 @@ def test_a_large_jacobian_is_computed_by_its_nonzeros(n: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("n", [40_000, 1_000_000])
 def test_the_dense_form_is_refused_with_what_to_do(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result_memory, "_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr(resources, "_memory", lambda: 8_000_000_000)
     J = sd.jacobian(TEXT, "x", x=n)
     assert J.shape == (n - 1, n)
     for act in (lambda: sd.compile(J), lambda: sd.objective(TEXT, "x", x=n).jac(np.ones(n))):
@@ -549,5 +549,5 @@ def test_the_dense_form_is_refused_with_what_to_do(n: int, monkeypatch: pytest.M
 
 
 def test_what_fits_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result_memory, "_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr(resources, "_memory", lambda: 8_000_000_000)
     assert sd.compile(sd.jacobian(TEXT, "x", x=3))([1.0, 2.0, 3.0]).tolist() == [[-2, 1, 0], [0, -4, 1]]

@@ -23,11 +23,10 @@ import pytest
 import symdiff as sd
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError
 from symdiff.runtime.choose import warn_no_compiler
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.runners.tiered import TieredRunner
+from symdiff.runtime.runners.programs import InterpreterRunner, TieredRunner
 from symdiff.runtime.toolchain import build as building
 from symdiff.runtime.toolchain import processes
-from symdiff.runtime.toolchain import worker as background
+from symdiff.runtime.toolchain import processes as background
 from symdiff.runtime.toolchain.build import Library, find_compiler
 
 X = np.random.default_rng(0).uniform(1, 2, (700, 3, 3))

@@ -12,7 +12,7 @@ from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.lowering.program import MASK_OPS, SIGNATURES, Program
 from symdiff.runtime.toolchain.build import build
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.program_reference import evaluate
 from tests.support.tape import Tape
 

@@ -91,7 +91,8 @@ def valgrind(names: Sequence[str], cache: str) -> tuple[int, str]:
 
 def for_avx2() -> None:
     """Build for AVX2, and load from files, which valgrind can name."""
-    from symdiff.runtime.toolchain import build, host
+    from symdiff.runtime.toolchain import build
+    from symdiff.runtime.toolchain import load as host
 
     features = tuple(f for f in host.processor() if not f.startswith("avx512"))
     plain = build.flags
@@ -160,8 +161,7 @@ def inside(names: Sequence[str]) -> None:
     import numpy as np
 
     from bench.cases import compiled
-    from symdiff.runtime.runners.interpreter import InterpreterRunner
-    from symdiff.runtime.runners.native import NativeRunner
+    from symdiff.runtime.runners.programs import InterpreterRunner, NativeRunner
     from symdiff.runtime.runners.variants import Variant
     from tests.codegen.test_cython import every_operation
 

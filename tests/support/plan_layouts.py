@@ -28,8 +28,8 @@ from symdiff.lowering.plan.bound import (
 )
 from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
-from symdiff.runtime.runners.interpreter import InterpreterRunner
-from symdiff.runtime.toolchain.host import native_target
+from symdiff.runtime.runners.programs import InterpreterRunner
+from symdiff.runtime.toolchain.load import native_target
 from tests.support.plan_reference import Reference
 
 Floats = npt.NDArray[np.floating[Any]]

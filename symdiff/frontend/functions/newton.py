@@ -18,13 +18,13 @@ from ...graph.primitives import EACH, TOGETHER
 from ...graph.scalars.arithmetic import terms_of
 from ...rewrite import simplify
 from ..array import Array
-from ..numpy.creation import eye
+from ..numpy.shaping import eye
 from .recurrence import while_loop
 
 __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
 
 
-#: How often four units in the last place steps may be that do not shrink any more, since the residual is rounding.
+#: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
 NOISE = 1024.0
 #: Relative steps whose squares are rounding.
 SHORT = 2.0**-26

@@ -31,7 +31,7 @@ from ..outputs import leaves, pack, template_of
 from ..symbols import scalar
 from .closing import Scope, called, captured_by, entered
 
-#: How each loop is called.
+#: Names of the loops.
 _CALLS = {
     "scan": "scan(step, start, over), or scan(step, start, n=n), with step(carried, x) -> (carried, output or None)",
     "iterate": "iterate(step, start, n), with step(carried) -> carried",

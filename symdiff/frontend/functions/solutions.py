@@ -48,7 +48,7 @@ __all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squar
 np: Any = numpy
 #: Iterations, unless told otherwise.
 AT_MOST = 50
-#: What ``full_output=True`` tells of each solution.
+#: Fields that ``full_output=True`` gives for each solution.
 TOLD = ("iterations", "residuals", "converged")
 
 
@@ -326,7 +326,7 @@ def _held(asked: _Asked, slope: Node) -> Node:
 
 
 class _Asked:
-    """What one call asks for, with the unknown as a placeholder of the formula's own."""
+    """Request of one call, with the unknown as a placeholder of the formula's own."""
 
     def __init__(self, name: str, x: Any, start: Any, bracket: Any, at_most: Any, tol: Any) -> None:
         self.name = name

@@ -26,8 +26,7 @@ from ..numpy.shaping import parse_shape
 from ..outputs import Compound, Record, Sparse
 from ..provenance import of_inputs
 from ..symbols import array
-from .custom import custom
-from .external import Foreign
+from .custom import Foreign, custom
 
 __all__ = ["SparseMatrix", "SparseSum", "sparse_matrix"]
 
@@ -315,7 +314,7 @@ class SparseTemplate(Record):
 
 @guarded_operators
 class _Sparse(Sparse):
-    """What sparse matrices and their sums can do."""
+    """Operations of sparse matrices and their sums."""
 
     __slots__ = ()
     __array_ufunc__ = None
@@ -541,5 +540,5 @@ def sparse_matrices(inputs: Mapping[str, Array]) -> dict[str, SparseMatrix]:
     return found
 
 
-#: What the names of the inputs of a sparse matrix end in: nonzeros, rows and columns.
+#: Endings of the names of the inputs of a sparse matrix: nonzeros, rows and columns.
 _PARTS = ("", "_rows", "_columns")

@@ -8,18 +8,18 @@ Invariants
     * Shapes, axes, broadcasting and indices are NumPy's.
     * Keywords and kinds of arguments that are not understood are refused by name.
 Files
-    foreign     arrays with a mask, which would be lost; functions of SciPy's that ask for numbers
     indexing    whole numbers, slices, None, Ellipsis, constant index arrays and integer inputs
-    positions   elements at the positions of integer inputs, taken and added up
-    shaping     what moves elements and computes nothing
-    creation    arrays of numbers alone: filled ones, identities, ranges
-    reductions  sums, means, norms, softmax, cumulative sums
-    routines    NumPy's longer functions, composed of the others
-    operations  products, diagonals, matrices, selection
-    linalg      norms, factors, solutions, structured matrices
+    shaping     functions that move elements and compute nothing; arrays of numbers alone
+    reductions  sums, means, extremes, norms, softmax, running sums; of chosen elements, without nan
+    operations  products, diagonals, matrices, selection, elements at the positions of integer inputs
+    pieces      arrays cut, joined, turned and padded
+    statistics  covariances, sorting, medians and quantiles
+    choices     elements by constants, conditions and tables; places of extrema
+    linalg      products, structured matrices, solutions and factors
+    spectra     eigenvalues, singular values, functions of matrices, norms
+    sequences   differences, areas, convolutions, grids, polynomials
     library     the table: names, arguments, keywords
-    signatures  arguments by name, each of its kind
-    operands    symbols, numbers and lists of them as nodes
+    operands    arguments: symbols, numbers and lists of them as nodes, others by name
 Add
-    a function in ``operations``, ``reductions``, ``shaping`` or a file of ``routines``, and a row in ``library``
+    a function in the file of its theme, and a row in ``library``
 """

@@ -26,23 +26,19 @@ from ...graph.scalars.compositions import (
     sph_harm_y_real,
 )
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
-from . import creation, operations, positions, reductions, shaping
-from .linalg import building, norms, products, solving, spectra
-from .routines import (
+from . import (
     choices,
-    chosen,
-    lookups,
-    missing,
-    moments,
-    order,
-    padding,
+    linalg,
+    operations,
     pieces,
-    piecewise_constant,
-    polynomial,
+    reductions,
     sequences,
+    shaping,
+    spectra,
+    statistics,
 )
 
-#: How many leading arguments are arrays: a number, "list" (one sequence of arrays), "all" or "none".
+#: Number of leading arguments that are arrays, or "list" (one sequence of arrays), "all" or "none".
 Arrays = int | str
 
 
@@ -129,7 +125,7 @@ def _round(x: Node, decimals: int = 0) -> Node:
 def _where(*args: Node) -> Node:
     if len(args) != 3:
         raise UnsupportedError("where with a condition alone; expected where(condition, a, b)")
-    return operations.choose(*args)
+    return reductions.choose(*args)
 
 
 def _of_conditions(name: str, *args: Node) -> Node:
@@ -165,19 +161,20 @@ _add("select", operations.select, "lists", 2, 3, ("condlist", "choicelist", "def
 _add("clip", operations.clip, 3, 1, 3, ("a_min", "a_max", "min", "max"), options=("lower", "upper"))
 _add("stop_gradient", stop_gradient)
 _add("real", to_real)
-_add("imag", lambda x: creation.like(x, 0.0))
+_add("imag", lambda x: shaping.like(x, 0.0))
 
 for _name in ("sum", "prod", "max", "min"):
-    _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"), options=("initial", "where"))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"),
+         options=("initial", "where"))
 for _name in ("mean", "any", "all"):
-    _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "keepdims", "where"), options=("where",))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims", "where"), options=("where",))
 for _name in ("var", "std"):
-    _add(_name, getattr(chosen, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "correction", "where"),
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "correction", "where"),
          options=("where",))
 _add("logsumexp", reductions.weighed_logsumexp, 1, 1, 3, ("axis", "b", "keepdims"), options=("b",))
 _add("logmeanexp", reductions.logmeanexp, 1, 1, 2, ("axis", "keepdims"))
 _add("standardize", reductions.standardize, 1, 1, 3, ("axis", "epsilon"), options=("epsilon",))
-_add("one_hot", positions.one_hot, 1, 2, 2, ("num_classes",))
+_add("one_hot", operations.one_hot, 1, 2, 2, ("num_classes",))
 for _name in ("softmax", "log_softmax", "unit", "glu"):
     _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
 for _name in ("cumsum", "cumprod", "cummax", "cummin"):
@@ -185,37 +182,37 @@ for _name in ("cumsum", "cumprod", "cummax", "cummin"):
 for _name in ("cumulative_sum", "cumulative_prod"):
     _add(_name, getattr(sequences, _name), 1, 1, 2, ("axis", "include_initial"))
 for _name in ("nansum", "nanprod", "nanmax", "nanmin"):
-    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"),
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "keepdims", "initial", "where"),
          options=("initial", "where"))
-_add("nanmean", missing.nanmean, 1, 1, 2, ("axis", "keepdims", "where"), options=("where",))
+_add("nanmean", reductions.nanmean, 1, 1, 2, ("axis", "keepdims", "where"), options=("where",))
 for _name in ("nanvar", "nanstd"):
-    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "where"), options=("where",))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis", "ddof", "keepdims", "where"), options=("where",))
 for _name in ("nancumsum", "nancumprod"):
-    _add(_name, getattr(missing, _name), 1, 1, 2, ("axis",))
-_add("nan_to_num", missing.nan_to_num, 1, 1, 4, ("nan", "posinf", "neginf"))
-_add("sort", order.sort, 1, 1, 2, ("axis",))
-_add("partition", order.partition, 1, 2, 3, ("kth", "axis"))
+    _add(_name, getattr(reductions, _name), 1, 1, 2, ("axis",))
+_add("nan_to_num", reductions.nan_to_num, 1, 1, 4, ("nan", "posinf", "neginf"))
+_add("sort", statistics.sort, 1, 1, 2, ("axis",))
+_add("partition", statistics.partition, 1, 2, 3, ("kth", "axis"))
 for _name in ("arrange", "restore"):
-    _add(_name, getattr(order, _name), 2, 2, 3, ("axis",))
+    _add(_name, getattr(statistics, _name), 2, 2, 3, ("axis",))
 for _name in ("median", "nanmedian"):
-    _add(_name, getattr(order, _name), 1, 1, 2, ("axis", "keepdims"))
+    _add(_name, getattr(statistics, _name), 1, 1, 2, ("axis", "keepdims"))
 for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
-    _add(_name, getattr(order, _name), 1, 2, 3, ("q", "axis", "method", "keepdims"))
+    _add(_name, getattr(statistics, _name), 1, 2, 3, ("q", "axis", "method", "keepdims"))
 for _name in ("argmax", "argmin", "nanargmax", "nanargmin"):
-    _add(_name, getattr(piecewise_constant, _name), 1, 1, 2, ("axis", "keepdims"))
-_add("argsort", piecewise_constant.argsort, 1, 1, 2, ("axis", "kind", "stable"))
-_add("isclose", piecewise_constant.isclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
-_add("allclose", piecewise_constant.allclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
-_add("array_equal", piecewise_constant.array_equal, 2, 2, 3, ("equal_nan",))
-_add("signbit", piecewise_constant.signbit)
+    _add(_name, getattr(choices, _name), 1, 1, 2, ("axis", "keepdims"))
+_add("argsort", choices.argsort, 1, 1, 2, ("axis", "kind", "stable"))
+_add("isclose", choices.isclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
+_add("allclose", choices.allclose, 2, 2, 5, ("rtol", "atol", "equal_nan"))
+_add("array_equal", choices.array_equal, 2, 2, 3, ("equal_nan",))
+_add("signbit", choices.signbit)
 for _name in ("isreal", "iscomplex"):  # known when the formula is written: text has no such constants
-    _add(_name, getattr(piecewise_constant, _name), in_text=False)
-_add("angle", piecewise_constant.angle, 1, 1, 2, ("deg",))
+    _add(_name, getattr(choices, _name), in_text=False)
+_add("angle", choices.angle, 1, 1, 2, ("deg",))
 for _name in ("modf", "frexp"):
-    _add(_name, getattr(piecewise_constant, _name), in_text=False)
-_add("interp", lookups.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
-_add("searchsorted", lookups.searchsorted, 2, 2, 3, ("side",))
-_add("digitize", lookups.digitize, 2, 2, 3, ("right",))
+    _add(_name, getattr(choices, _name), in_text=False)
+_add("interp", choices.interp, 3, 3, 5, ("left", "right"), options=("left", "right"))
+_add("searchsorted", choices.searchsorted, 2, 2, 3, ("side",))
+_add("digitize", choices.digitize, 2, 2, 3, ("right",))
 _add("count_nonzero", choices.count_nonzero, 1, 1, 2, ("axis", "keepdims"))
 
 for _name in ("matmul", "dot", "inner", "vdot", "outer", "solve"):
@@ -228,22 +225,22 @@ _add("adjugate_differential", lambda a, e: matrix("adjugate_differential", a, e)
 _add("trace", operations.trace, 1, 1, 4, ("offset", "axis1", "axis2"))
 _add("multi_dot", operations.multi_dot, "list")
 for _name in ("matvec", "vecmat", "kron"):
-    _add(_name, getattr(products, _name), 2, 2, 2)
-_add("vecdot", products.vecdot, 2, 2, 3, ("axis",))
-_add("cross", products.cross, 2, 2, 6, ("axisa", "axisb", "axisc", "axis"))
-_add("norm", norms.norm, 1, 1, 4, ("ord", "axis", "keepdims"))
-_add("vector_norm", norms.vector_norm, 1, 1, 1, ("axis", "keepdims", "ord"))
-_add("matrix_norm", norms.matrix_norm, 1, 1, 1, ("keepdims", "ord"))
-_add("cond", norms.cond, 1, 1, 2, ("p",))
-_add("inv", solving.inv)
-_add("cholesky", solving.cholesky, 1, 1, 1, ("upper",))
-_add("slogdet", solving.slogdet, in_text=False)
-_add("matrix_power", solving.matrix_power, 1, 2, 2, ("n",))
-_add("solve_triangular", solving.solve_triangular, 2, 2, 5, ("trans", "lower", "unit_diagonal"))
-_add("cho_factor", solving.cho_factor, 1, 1, 2, ("lower",), in_text=False)
-_add("cho_solve", solving.cho_solve, "factor", 2, 2, in_text=False)
-_add("qr", solving.qr, 1, 1, 2, ("mode",), in_text=False)
-_add("pinv", solving.pinv)
+    _add(_name, getattr(linalg, _name), 2, 2, 2)
+_add("vecdot", linalg.vecdot, 2, 2, 3, ("axis",))
+_add("cross", linalg.cross, 2, 2, 6, ("axisa", "axisb", "axisc", "axis"))
+_add("norm", spectra.norm, 1, 1, 4, ("ord", "axis", "keepdims"))
+_add("vector_norm", spectra.vector_norm, 1, 1, 1, ("axis", "keepdims", "ord"))
+_add("matrix_norm", spectra.matrix_norm, 1, 1, 1, ("keepdims", "ord"))
+_add("cond", spectra.cond, 1, 1, 2, ("p",))
+_add("inv", linalg.inv)
+_add("cholesky", linalg.cholesky, 1, 1, 1, ("upper",))
+_add("slogdet", linalg.slogdet, in_text=False)
+_add("matrix_power", linalg.matrix_power, 1, 2, 2, ("n",))
+_add("solve_triangular", linalg.solve_triangular, 2, 2, 5, ("trans", "lower", "unit_diagonal"))
+_add("cho_factor", linalg.cho_factor, 1, 1, 2, ("lower",), in_text=False)
+_add("cho_solve", linalg.cho_solve, "factor", 2, 2, in_text=False)
+_add("qr", linalg.qr, 1, 1, 2, ("mode",), in_text=False)
+_add("pinv", linalg.pinv)
 _add("matrix_rank", spectra.matrix_rank)
 for _name in ("eigvalsh", "expm", "logm", "sqrtm", "svdvals"):
     _add(_name, getattr(spectra, _name))
@@ -262,31 +259,31 @@ for _order, _suffix in enumerate(("_differential", "_differential2"), 1):
         _add(_name + _suffix, partial(spectra.named_differential, _name), 1 + _order, 1 + _order, 1 + _order)
 _add("svd", spectra.svd, 1, 1, 3, ("full_matrices", "compute_uv"), in_text=False)
 _add("lstsq", spectra.lstsq, 2, 2, 3, ("rcond",), in_text=False)
-_add("tensorinv", solving.tensorinv, 1, 1, 2, ("ind",))
-_add("tensorsolve", solving.tensorsolve, 2, 2, 3, ("axes",))
-_add("block_diag", building.block_diag, "all", 1, None)
-_add("toeplitz", building.toeplitz, 2, 1, 2)
-_add("hankel", building.hankel, 2, 1, 2)
+_add("tensorinv", linalg.tensorinv, 1, 1, 2, ("ind",))
+_add("tensorsolve", linalg.tensorsolve, 2, 2, 3, ("axes",))
+_add("block_diag", linalg.block_diag, "all", 1, None)
+_add("toeplitz", linalg.toeplitz, 2, 1, 2)
+_add("hankel", linalg.hankel, 2, 1, 2)
 for _name in ("circulant", "companion", "fiedler"):
-    _add(_name, getattr(building, _name))
-_add("leslie", building.leslie, 2, 2, 2)
-_add("convolution_matrix", building.convolution_matrix, 1, 2, 3, ("n", "mode"))
-_add("solve_sylvester", solving.solve_sylvester, 3, 3, 3)
+    _add(_name, getattr(linalg, _name))
+_add("leslie", linalg.leslie, 2, 2, 2)
+_add("convolution_matrix", linalg.convolution_matrix, 1, 2, 3, ("n", "mode"))
+_add("solve_sylvester", linalg.solve_sylvester, 3, 3, 3)
 _add("polar", spectra.polar, 1, 1, 2, ("side",), in_text=False)
 _add("eigh_tridiagonal", spectra.eigh_tridiagonal, 2, 2, 3, ("eigvals_only",), in_text=False)
-_add("vander", building.vander, 1, 1, 3, ("N", "increasing"))
+_add("vander", linalg.vander, 1, 1, 3, ("N", "increasing"))
 for _name in ("polyadd", "polysub", "polymul"):
-    _add(_name, getattr(polynomial, _name), 2, 2, 2)
-_add("poly", polynomial.poly)
-_add("polyfit", polynomial.polyfit, 2, 3, 3, ("deg",))
-_add("polyder", polynomial.polyder, 1, 1, 2, ("m",))
-_add("polyint", polynomial.polyint, 1, 1, 3, ("m", "k"), options=("k",))
+    _add(_name, getattr(sequences, _name), 2, 2, 2)
+_add("poly", sequences.poly)
+_add("polyfit", sequences.polyfit, 2, 3, 3, ("deg",))
+_add("polyder", sequences.polyder, 1, 1, 2, ("m",))
+_add("polyint", sequences.polyint, 1, 1, 3, ("m", "k"), options=("k",))
 _add("polyval", operations.polyval, 2, 2, 2)
 _add("ptp", reductions.ptp, 1, 1, 2, ("axis", "keepdims"))
 _add("average", reductions.average, 1, 1, 3, ("axis", "weights"), options=("weights",))
-_add("cov", moments.covariance, 1, 1, 7, ("y", "rowvar", "bias", "ddof", "fweights", "aweights"), False,
+_add("cov", statistics.cov, 1, 1, 7, ("y", "rowvar", "bias", "ddof", "fweights", "aweights"), False,
      ("y", "aweights"))
-_add("corrcoef", moments.corrcoef, 1, 1, 3, ("y", "rowvar"), options=("y",))
+_add("corrcoef", statistics.corrcoef, 1, 1, 3, ("y", "rowvar"), options=("y",))
 for _rank in (1, 2, 3):
     _add(f"atleast_{_rank}d", partial(shaping.at_least, rank=_rank))
 _add("diag", operations.diag, 1, 1, 2, ("k",))
@@ -313,8 +310,8 @@ for _name in ("hstack", "vstack", "column_stack"):
 _add("dstack", pieces.dstack, "list")
 _add("block", shaping.block, "rows", in_text=False)
 _add("take", shaping.take, 1, 2, 3, ("axis",), in_text=False)
-_add("take_at", positions.take_at, 2, 2, 4, ("axis", "shared"))
-_add("add_at", positions.add_at, 2, 3, 5, ("n", "axis", "shared"))
+_add("take_at", operations.take_at, 2, 2, 4, ("axis", "shared"))
+_add("add_at", operations.add_at, 2, 3, 5, ("n", "axis", "shared"))
 _add("flip", shaping.flip, 1, 1, 2, ("axis",))
 _add("roll", shaping.roll, 1, 2, 3, ("axis",))
 _add("repeat", shaping.repeat, 1, 2, 3, ("axis",))
@@ -352,21 +349,21 @@ _add("trapezoid", sequences.trapezoid, 1, 1, 4, ("x", "dx", "axis"), options=("x
 _add("convolve", sequences.convolve, 2, 2, 3, ("mode",))
 _add("correlate", sequences.correlate, 2, 2, 3, ("mode",))
 _add("unwrap", sequences.unwrap, 1, 1, 2, ("discont", "axis", "period"))
-_add("pad", padding.pad, 1, 2, 3, ("pad_width", "mode", "constant_values", "end_values", "stat_length", "reflect_type"))
-_add("shift", padding.shift, 1, 2, 3, ("k", "axis"))
-_add("skew", padding.skew)
-_add("eye", creation.eye, "none", 1, 3, ("M", "k"))
-_add("arange", creation.arange, "none", 1, 3, ("stop", "step"))
+_add("pad", pieces.pad, 1, 2, 3, ("pad_width", "mode", "constant_values", "end_values", "stat_length", "reflect_type"))
+_add("shift", pieces.shift, 1, 2, 3, ("k", "axis"))
+_add("skew", pieces.skew)
+_add("eye", shaping.eye, "none", 1, 3, ("M", "k"))
+_add("arange", shaping.arange, "none", 1, 3, ("stop", "step"))
 _add("linspace", sequences.linspace, 2, 2, 5, ("num", "endpoint", "retstep", "axis"), in_text=False)
 _add("logspace", sequences.logspace, 2, 2, 5, ("num", "endpoint", "base", "axis"), False, ("base",))
 _add("geomspace", sequences.geomspace, 2, 2, 4, ("num", "endpoint", "axis"), in_text=False)
 _add("tri", sequences.tri, "none", 1, 3, ("M", "k"))
-_add("zeros", lambda shape: creation.full(shape, 0.0), "none")
-_add("ones", lambda shape: creation.full(shape, 1.0), "none")
+_add("zeros", lambda shape: shaping.full(shape, 0.0), "none")
+_add("ones", lambda shape: shaping.full(shape, 1.0), "none")
 #: Functions whose results have the shape of an argument, and nothing else of it.
 OF_SHAPES = frozenset(("zeros_like", "ones_like", "empty_like", "full_like"))
-_add("zeros_like", lambda x: creation.like(x, 0.0))
-_add("ones_like", lambda x: creation.like(x, 1.0))
+_add("zeros_like", lambda x: shaping.like(x, 0.0))
+_add("ones_like", lambda x: shaping.like(x, 1.0))
 _add("full_like", lambda x, value: broadcast_to(value, x.shape), 2, 2, 2)
 
 for _alias, _target in {
@@ -395,11 +392,11 @@ for _alias, _target in {
 
 #: Functions of ``numpy.linalg`` that differ from those of the same names in ``numpy``: they take the last two axes.
 OF_LINALG = {
-    "trace": Entry("trace", products.stack_trace, 1, 1, 1, ("offset",)),
-    "diagonal": Entry("diagonal", products.stack_diagonal, 1, 1, 1, ("offset",)),
+    "trace": Entry("trace", linalg.stack_trace, 1, 1, 1, ("offset",)),
+    "diagonal": Entry("diagonal", linalg.stack_diagonal, 1, 1, 1, ("offset",)),
 }
 
-#: What a ufunc's methods are: np.add.reduce is a sum.
+#: Operations of ufuncs' methods: np.add.reduce is a sum.
 UFUNC_METHODS = {
     ("add", "reduce"): "sum",
     ("multiply", "reduce"): "prod",
@@ -459,7 +456,7 @@ NN = _words("""
     squareplus standardize swish tanh
 """)
 
-#: What is used daily, of NumPy's and of the modules above. NumPy's other functions take symbols as they are.
+#: Operations of daily use, of NumPy's and of the modules above. NumPy's other functions take symbols as they are.
 DAILY = _words("""
     abs acos acosh add_at all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
     arrange asin asinh atan atan2 atanh average block broadcast_to cbrt ceil clip concat concatenate conj convolve

@@ -1,16 +1,22 @@
-"""What operations take: symbols, numbers, arrays of numbers and lists of them, as nodes.
+"""Arguments of operations: symbols, numbers and lists of them as nodes; other arguments by name, each of its kind.
 
 An :class:`Operand` is what is known of a symbolic array without its operators
-(:class:`symdiff.frontend.array.Array` adds those), so that reading operands does not depend on them.
+(:class:`symdiff.frontend.array.Array` adds those), so that reading operands does not depend on them. NumPy's functions
+agree on the kinds of ``axis``, ``keepdims`` or ``k``: one table of kinds serves all operations, and a value of another
+kind (a truth value for an axis, a fraction for a count) is refused by name before an operation sees it.
 """
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from inspect import isfunction
 from numbers import Number
-from typing import Any, NoReturn, Self
+from types import FrameType
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +26,20 @@ from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, pos
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
+from ...ground.advice import REFUSED
 from ...ground.guard import is_function, users
 from ...ground.stages import later
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
-from .creation import check_device
-from .foreign import is_masked, told_of_scipy
+from .indexing import is_masked
 from .library import Entry, public_name
-from .positions import MOVING
+from .operations import MOVING
+from .shaping import check_device, shown, whole_number
 
 #: Versions of the Python array API standard that symbols follow; see docs/array_api.md.
 STANDARD = ("2021.12", "2022.12", "2023.12", "2024.12")
 
-#: What has no number before a call, beside inputs.
+#: Operations without a number before a call, beside inputs.
 _UNKNOWN = frozenset(("input", "size"))
 
 
@@ -83,7 +90,7 @@ class Operand:
 
     @property
     def provenance(self) -> Provenance:
-        """How it came about, which its node does not tell."""
+        """Provenance, which its node does not tell."""
         if self._provenance is None:
             self._provenance = of_node(self.node)
         return self._provenance
@@ -92,7 +99,7 @@ class Operand:
 
     @property
     def device(self) -> str:
-        """Where the array lies: symbols lie nowhere, and kernels run on the "cpu"."""
+        """Device of the array: symbols lie nowhere, and kernels run on the "cpu"."""
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: None = None) -> Self:
@@ -435,3 +442,165 @@ def convert_options(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
 
 def _nested(rows: Any) -> Any:
     return [_nested(r) for r in rows] if isinstance(rows, list) else as_node(rows)
+
+
+#: Options for which a variable is easily taken, as messages call them.
+_TOLD = {("diff", "n"): "n of diff (how often neighbours are subtracted; a derivative is gradient(f, x))"}
+
+#: Keywords by which NumPy calls what the operation calls otherwise.
+_OTHER_NAMES = {("reshape", "newshape"): "shape", ("eye", "M"): "m", ("clip", "min"): "lower", ("clip", "max"): "upper",
+                ("clip", "a_min"): "lower", ("clip", "a_max"): "upper", ("tri", "M"): "m",
+                ("var", "correction"): "ddof", ("std", "correction"): "ddof",
+                **{(name, "indices_or_sections"): "sections"
+                   for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}}  # fmt: skip
+
+
+def _axes(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, tuple | list):
+        return tuple([whole_number(name, axis) for axis in value])
+    if hasattr(value, "node"):
+        raise ArgumentError(
+            f"{name}={shown(value)}; expected a whole number. Of two arrays write maximum(x, y), minimum(x, y) or x + y"
+        )
+    return whole_number(name, value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise ArgumentError(f"{name}={shown(value)}; expected True or False")
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool):
+        return float(value)
+    raise ArgumentError(f"{name}={shown(value)}; expected a number")
+
+
+_KINDS: dict[str, Callable[[str, Any], Any]] = {
+    "axis": _axes,
+    **dict.fromkeys(("keepdims", "include_initial", "increasing", "invert"), _flag),
+    **dict.fromkeys(("rowvar", "bias", "endpoint", "retstep", "approximate"), _flag),
+    "ddof": _number,
+    **dict.fromkeys(("axis1", "axis2", "offset", "k", "decimals", "ind"), whole_number),
+    **dict.fromkeys(("unit_diagonal", "full_matrices", "compute_uv"), _flag),
+}
+#: Names that are a whole number in some operations and a size in others.
+_COUNTS = {("diff", "n"), ("matrix_power", "n")}
+#: Names that are a flag in some operations and an array in others.
+_FLAGS = {("cholesky", "upper"), ("cho_factor", "lower"), ("solve_triangular", "lower")}
+
+
+#: Numbers of arguments that are arrays, where an entry has a word.
+_ARRAYS = {"none": 0, "list": 1, "rows": 1, "lists": 2, "factor": 2, "second": 2}
+
+
+class _Signature(NamedTuple):
+    names: tuple[str, ...]  # of all arguments, in order; none where there is any number of arrays
+    needed: tuple[str, ...]  # those without a default
+    arrays: int  # how many of them are arrays, or lists of arrays
+
+
+@cache
+def _signature(entry: Entry) -> _Signature:
+    arrays = entry.most if entry.arrays == "mapped" else _ARRAYS.get(str(entry.arrays), entry.arrays)
+    if not isinstance(arrays, int):
+        return _Signature((), (), 0)
+    given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = tuple(p.name for p in given if p.default is p.empty)
+    return _Signature(tuple(p.name for p in given), needed, arrays)
+
+
+def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call, checked: those that are arrays as they came, the others by name.
+
+    Parameters
+    ----------
+    entry : Entry
+    args : sequence
+        By position.
+    given : mapping
+        By name.
+
+    Raises
+    ------
+    ArgumentError
+        For a wrong number of arguments, one that comes twice, or one of a wrong kind.
+    UnsupportedError
+        For a keyword that is not understood.
+    """
+    for key in given:
+        if key not in entry.keywords:
+            known = f"known: {', '.join(entry.keywords)}" if entry.keywords else "it takes none"
+            raise UnsupportedError(f"{entry.name} with {key}=; {known}")
+    names, needed, arrays = _signature(entry)
+    named: dict[str, Any] = {}
+    for key, value in given.items():
+        name = _OTHER_NAMES.get((entry.name, key), key)
+        if name in named or name in names[: len(args)]:
+            raise ArgumentError(f"{entry.name} takes {name} once; it came twice")
+        named[name] = value
+    if len(args) + sum(name in needed for name in named) < entry.least or len(args) > (entry.most or len(args)):
+        wanted = str(entry.least) if entry.most == entry.least else f"{entry.least} to {entry.most or 'any number'}"
+        form = f"; expected {entry.name}({', '.join(names)})" if names else ""
+        raise ArgumentError(f"{entry.name} takes {wanted} arguments; {len(args)} came{form}")
+    if not names:
+        return list(args), named
+    named |= zip(names[arrays:], args[arrays:], strict=False)
+    missing = [name for name in needed if name not in named and name not in names[: len(args)]]
+    if missing:
+        raise ArgumentError(f"{entry.name} takes {', '.join(names)}; {', '.join(missing)} did not come")
+    for name, value in named.items():
+        own = (entry.name, name)
+        kind = whole_number if own in _COUNTS else _flag if own in _FLAGS else _KINDS.get(name)
+        if kind is not None and name not in entry.options:
+            named[name] = kind(_TOLD.get((entry.name, name), name), value)
+    return list(args[:arrays]), named
+
+
+#: Forms to write for SciPy's functions whose defaults differ from NumPy's.
+_OF_SCIPY = {
+    "cholesky": "sd.cholesky(A) for the lower factor, sd.cholesky(A, upper=True) for SciPy's upper one",
+    "qr": "sd.qr(A), as numpy.linalg.qr,",
+    **{name: f"sd.{name}(x, axis=-1), axis=None for all elements," for name in ("softmax", "log_softmax")},
+}
+
+
+def told_of_scipy(public_name: Callable[[str], str | None]) -> str | None:
+    """Return what to write in place of the function of SciPy that asks for numbers, None where there is none.
+
+    Parameters
+    ----------
+    public_name : callable
+        How users write an operation of a name, None where there is none.
+
+    Notes
+    -----
+    SciPy's functions that are written in Python pass their arguments to ``np.asarray`` and do not say who they are.
+    """
+    distributions = later.stats.named_functions()
+    frame: FrameType | None = sys._getframe(1)
+    found = None
+    for _ in range(40):
+        if frame is None:
+            break
+        module = str(frame.f_globals.get("__name__"))
+        if module.startswith("scipy.stats."):
+            own = frame.f_locals.get("self")
+            kind = getattr(own, "name", None) or type(own).__name__.removesuffix("_gen")
+            name = frame.f_code.co_name
+            if f"{kind}_{name}" in distributions:
+                found = f"scipy.stats.{kind}.{name} computes with numbers; write sd.stats.{kind}.{name}(...) of symbols"
+        elif module.startswith("scipy."):
+            # a wrapper that goes over batches knows the function as f
+            name = getattr(frame.f_locals.get("f"), "__name__", frame.f_code.co_name)
+            known = public_name(name)
+            if known:
+                form = _OF_SCIPY.get(name, f"{known}(...)")
+                found = f"a function of SciPy, {name}, computes with numbers; write {form} of symbols"
+            elif name in REFUSED:
+                found = f"a function of SciPy, {name}, computes with numbers, and symdiff has none: {REFUSED[name]}"
+        frame = frame.f_back
+    return found

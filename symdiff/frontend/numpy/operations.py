@@ -1,8 +1,7 @@
-"""Array operations with NumPy's meaning, built from the graph's few primitives.
+"""Products, diagonals, matrices, choices, and elements at the positions of integer inputs.
 
-Text, SymPy and symbols all come through here, so a formula means the same whichever front
-end it came through. Every function takes and returns nodes; axes, shapes and indices are plain
-Python values and follow NumPy's conventions (negative axes, ``keepdims``).
+Every function takes and returns nodes; axes, shapes and indices are plain Python values and follow NumPy's conventions
+(negative axes, ``keepdims``).
 """
 
 from __future__ import annotations
@@ -16,29 +15,96 @@ import numpy as np
 from ...errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from ...graph import (
     BOOL,
+    INT,
     Node,
     broadcast_to,
     constant,
     contract,
     delta,
-    elementwise,
     matrix,
     pad,
+    put,
     reshape,
+    scatter,
     slicing,
+    take,
     triangle,
     whole,
 )
 from ...graph import matmul as stack_matmul
-from ...graph.scalars.functions import apply, compare, scalar_constant, to_real, where
+from ...graph.scalars.functions import apply, compare, scalar_constant, to_real
 from ...graph.sizes import Dim, fixed, hint_of, show
 from . import reductions
 from .indexing import getitem
-from .shaping import axis_of, members, ravel, several, shown
+from .shaping import arange, axis_of, members, parse_size, ravel, several, shown, whole_number
+
+#: Functions of the library that integer inputs may go through: what moves elements alone.
+MOVING = frozenset(
+    ("reshape", "ravel", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip")
+) | {"take", "take_at", "add_at", "one_hot"}
 
 
-def _real(x: Node) -> Node:
-    return to_real(x)
+def take_at(x: Node, idx: Node, axis: Any = 0, shared: Any = 0) -> Node:
+    """Take positions of an axis; along ``shared`` axes before it each place has positions of its own."""
+    place, known = axis_of(x, axis), _shared(shared, idx)
+    return take(x, _positions(idx, "take_at"), place, known)
+
+
+def add_at(x: Node, idx: Node, n: Any, axis: Any = 0, shared: Any = 0) -> Node:
+    """Add parts of an array into zeros of length ``n`` along an axis, at positions: the transpose of ``take_at``."""
+    known = _shared(shared, idx)
+    place, most = whole_number("axis", axis), x.ndim - idx.ndim + known
+    if not known <= place <= most:
+        raise ShapeError(
+            f"axis {place} of add_at of shapes {show(x.shape)} and {show(idx.shape)}; expected {known} to {most}"
+        )
+    size = parse_size(n)
+    given = None if idx.dtype is INT or known else numbers_in(idx)
+    if given is None:
+        return put(x, _positions(idx, "add_at"), place, size, known)
+    places = _places(given, size)
+    lead, trail = x.shape[:place], x.shape[place + idx.ndim :]
+    if x.shape[place : place + idx.ndim] != idx.shape:
+        raise ShapeError(f"positions of shape {show(idx.shape)} do not fit axis {place} of shape {show(x.shape)}")
+    return scatter(to_real(reshape(x, (*lead, len(places), *trail))), place, places, size)
+
+
+def _places(given: Any, size: Dim) -> tuple[int, ...]:
+    """Return positions that are known numbers."""
+    numbers = np.ravel(given)
+    if not (numbers == np.floor(numbers)).all():
+        raise DtypeError("add_at at numbers that are not whole; expected positions, or sd.indices('idx', n)")
+    wrong = (numbers < 0) | (numbers >= (size if isinstance(size, int) else np.inf))
+    if wrong.any():
+        raise ShapeError(f"add_at at {numbers[wrong][0]:.0f} of an axis of length {size}; expected 0 or more, below it")
+    return tuple(map(int, numbers))
+
+
+def one_hot(x: Node, num_classes: Any) -> Node:
+    """Return rows of zeros with a one at the position that each element of ``x`` is; rows of zeros beyond them.
+
+    ``x`` is an integer input, or whole numbers. ``num_classes`` is the length of a row.
+    """
+    n = parse_size(num_classes)
+    if x.dtype is INT:
+        return take(delta(n, n), x, 0, 0)
+    if not isinstance(n, int):
+        raise ShapeError(f"one_hot of numbers with {n} classes; expected a whole number, or an integer input")
+    column = reshape(x, (*x.shape, 1))
+    return to_real(compare("equal", column, arange(n)))
+
+
+def _positions(idx: Node, name: str) -> Node:
+    if idx.dtype is not INT:
+        raise DtypeError(f"{name} at positions that are no integer input; expected sd.indices('idx', n), or (int, n)")
+    return idx
+
+
+def _shared(shared: Any, idx: Node) -> int:
+    known = whole_number("shared", shared)
+    if not 0 <= known <= idx.ndim:
+        raise ShapeError(f"shared={known} for positions of shape {show(idx.shape)}; expected 0 to {idx.ndim}")
+    return known
 
 
 # ---------------------------------------------------------------------------- products
@@ -46,7 +112,7 @@ def _real(x: Node) -> Node:
 
 def matmul(a: Node, b: Node) -> Node:
     """Multiply matrices as ``@`` does: vectors, matrices, stacks of matrices."""
-    a, b = _real(a), _real(b)
+    a, b = to_real(a), to_real(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError(
             f"@ of shapes {show(a.shape)} and {show(b.shape)}; expected vectors or matrices, write * to scale"
@@ -80,7 +146,7 @@ def _inner(a: Node, b: Node, what: str) -> Node:
 
 def dot(a: Node, b: Node) -> Node:
     """Multiply as ``numpy.dot``: the last axis of ``a`` with the second-to-last of ``b``."""
-    a, b = _real(a), _real(b)
+    a, b = to_real(a), to_real(b)
     if a.ndim == 0 or b.ndim == 0:
         return apply("multiply", a, b)
     if b.ndim == 1 or (a.ndim <= 2 and b.ndim <= 2):
@@ -99,12 +165,12 @@ def inner(a: Node, b: Node) -> Node:
 
 def vdot(a: Node, b: Node) -> Node:
     """Multiply and sum over all elements of both."""
-    return _inner(ravel(_real(a)), ravel(_real(b)), "vdot")
+    return _inner(ravel(to_real(a)), ravel(to_real(b)), "vdot")
 
 
 def outer(a: Node, b: Node) -> Node:
     """Return all products of the elements of two vectors (arrays are read in C order)."""
-    return contract([_real(ravel(a)), _real(ravel(b))], [(0,), (1,)], (0, 1))
+    return contract([to_real(ravel(a)), to_real(ravel(b))], [(0,), (1,)], (0, 1))
 
 
 def tensordot(a: Node, b: Node, axes: Any = 2) -> Node:
@@ -127,7 +193,7 @@ def tensordot(a: Node, b: Node, axes: Any = 2) -> Node:
     for i, j in zip(first, second, strict=True):
         lb[j] = i
     out = [i for i in range(a.ndim) if i not in first] + [lb[j] for j in range(b.ndim) if j not in second]
-    return contract([_real(a), _real(b)], [tuple(range(a.ndim)), tuple(lb)], tuple(out))
+    return contract([to_real(a), to_real(b)], [tuple(range(a.ndim)), tuple(lb)], tuple(out))
 
 
 def einsum(subscripts: str, *operands: Node) -> Node:
@@ -156,7 +222,7 @@ def einsum(subscripts: str, *operands: Node) -> Node:
         own = [*(ord(c) for c in head), *lead, *(ord(c) for c in tail)]
         drop = [axis for axis, name in enumerate(own) if name < 0 and x.shape[axis] == 1]
         labels.append(tuple(name for axis, name in enumerate(own) if axis not in drop))
-        nodes.append(slicing(_real(x), tuple((0, 1, None) if a in drop else whole(n) for a, n in enumerate(x.shape))))
+        nodes.append(slicing(to_real(x), tuple((0, 1, None) if a in drop else whole(n) for a, n in enumerate(x.shape))))
         for name, size in zip(own, x.shape, strict=True):
             if sizes.setdefault(name, size) == 1:
                 sizes[name] = size
@@ -249,7 +315,7 @@ def diag(x: Node, k: int = 0) -> Node:
     if x.ndim != 1:
         raise ShapeError(f"diag of an array of shape {show(x.shape)}; expected a vector or a matrix")
     n, k = x.shape[0], operator.index(k)
-    square = contract([delta(n, n), _real(x)], [(0, 1), (0,)], (0, 1))
+    square = contract([delta(n, n), to_real(x)], [(0, 1), (0,)], (0, 1))
     if k == 0:
         return square
     size, at = n + abs(k), (0, k) if k > 0 else (-k, 0)
@@ -261,7 +327,7 @@ def diag(x: Node, k: int = 0) -> Node:
 
 def _square(op: str) -> Callable[[Node], Node]:
     def call(x: Node) -> Node:
-        return matrix(op, _real(x))
+        return matrix(op, to_real(x))
 
     call.__name__, call.__doc__ = op, f"Return the {op} of a square matrix or a stack of them."
     return call
@@ -274,32 +340,21 @@ adjugate = _square("adjugate")
 def solve(a: Node, b: Node) -> Node:
     """Return the x with a x = b, for a vector or a matrix of right-hand sides."""
     if b.ndim == 1:
-        return reshape(matrix("solve", _real(a), reshape(_real(b), (b.shape[0], 1))), (*a.shape[:-2], b.shape[0]))
-    return matrix("solve", _real(a), _real(b))
+        return reshape(matrix("solve", to_real(a), reshape(to_real(b), (b.shape[0], 1))), (*a.shape[:-2], b.shape[0]))
+    return matrix("solve", to_real(a), to_real(b))
 
 
 def tril(x: Node, k: int = 0) -> Node:
     """Keep the lower triangle, up to diagonal ``k``."""
-    return triangle(_real(x), False, operator.index(k))
+    return triangle(to_real(x), False, operator.index(k))
 
 
 def triu(x: Node, k: int = 0) -> Node:
     """Keep the upper triangle, from diagonal ``k``."""
-    return triangle(_real(x), True, operator.index(k))
+    return triangle(to_real(x), True, operator.index(k))
 
 
 # ---------------------------------------------------------------------------- choices
-
-
-def choose(condition: Node, a: Node, b: Node) -> Node:
-    """Choose element by element, as ``numpy.where`` with three arguments."""
-    if condition.dtype is not BOOL:
-        condition = compare("not_equal", condition, 0.0)
-    if a.dtype is BOOL and b.dtype is BOOL:
-        yes = elementwise("logical_and", (condition, a), BOOL)
-        no = elementwise("logical_and", (elementwise("logical_not", (condition,), BOOL), b), BOOL)
-        return elementwise("logical_or", (yes, no), BOOL)
-    return where(condition, to_real(a), to_real(b))
 
 
 def select(condlist: Sequence[Node], choicelist: Sequence[Node], default: Node | None = None) -> Node:
@@ -319,7 +374,7 @@ def select(condlist: Sequence[Node], choicelist: Sequence[Node], default: Node |
     if any(choice.dtype is not BOOL for choice in (*choicelist, result)):
         choicelist, result = [to_real(choice) for choice in choicelist], to_real(result)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        result = choose(condition, choice, result)
+        result = reductions.choose(condition, choice, result)
     return result
 
 

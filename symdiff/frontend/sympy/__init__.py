@@ -12,22 +12,15 @@ Invariants
     * Symbols keep their identity: what was read with a symbol is written with the same one.
     * Reading does not recurse. SymPy itself does, so deep formulas are written as definitions.
 Files
-    forms             what SymPy has no class for: definitions and a result, adjugates, operations by their text
-    inputs            SymPy's symbols and functions of time as inputs
-    functions         SymPy's scalar functions
-    own_functions     functions of the table that SymPy lacks, as classes of SymPy made from their rows
-    read_scalars      the machinery of reading, and scalar classes
-    read_matrices     matrix and array expressions
-    read_indices      sums over ranges, entries, arrays by their entries
-    read_derivatives  functions of time, derivatives, substitutions
-    read              all readers put to work
-    write_scalars     scalar functions, numbers and sizes
-    write_matrices    whole matrices
-    write_entries     arrays of scalar expressions; one entry of a matrix expression
-    write             graph to SymPy
+    forms          forms that SymPy lacks: definitions and a result, adjugates, operations by their text
+    inputs         SymPy's symbols and functions of time as inputs
+    functions      scalar functions: the table of both directions, compositions, classes of own functions
+    read_terms     the machinery of reading; scalar, matrix and array expressions
+    read           sums over ranges, entries, functions of time, derivatives; all readers put to work
+    write_terms    scalar functions, numbers, sizes, whole matrices
+    write          arrays of scalar expressions; graph to SymPy
 Add
-    a class to read: a reader in ``read_scalars``, ``read_matrices`` or ``read_indices``; a function: ``sympy=`` in
-    its row
+    a class to read: a reader in ``read_terms`` or ``read``; a function: ``sympy=`` in its row
 """
 
 from __future__ import annotations
@@ -48,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Definitions", "Inputs", "from_sympy", "is_sympy", "listed_symbols", "symbols_in", "to_sympy"]
 
 
-#: What SymPy raises where it cannot hold an expression, such as a comparison with nan.
+#: Errors of SymPy where it cannot hold an expression, such as a comparison with nan.
 _REFUSALS = (TypeError, ValueError, NotImplementedError, ArithmeticError, AttributeError, LookupError)
 
 

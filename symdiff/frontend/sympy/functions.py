@@ -1,25 +1,119 @@
-"""SymPy's scalar functions: which of the table they are, or what they are composed of.
+"""Scalar functions of SymPy: the table of classes for reading and writing, compositions, classes made from rows.
 
-Functions of the table are found by the SymPy class its rows name. The others here are
-definitions by them, from DLMF 4.14, 4.23, 4.28, 4.37 and 5.12.
+Compositions are definitions by functions of the table, from DLMF 4.14, 4.23, 4.28, 4.37 and 5.12. Functions that SymPy
+lacks, or would unfold into what overflows or cancels, become classes of SymPy made from their rows: a class is read
+back to the same row, and its digits are those of mpmath, as many as are asked for.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
+import mpmath as mp
+import numpy as np
 import sympy as sp
 from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
+from sympy.core.function import ArgumentIndexError
 
-from ...errors import UnsupportedError
+from ...errors import NotDifferentiableError, UnsupportedError
 from ...graph import Node, constant
+from ...graph import input as variable
+from ...graph.reference.interpret import evaluate
+from ...graph.reference.many_digits import digits_of
 from ...graph.scalars.compositions import POLYNOMIALS
-from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
+from ...graph.scalars.functions import FUNCTIONS, Function, apply, compare, partial_of, where
+from ...ground.stages import later
 
+
+class OwnFunction(sp.Function):  # type: ignore[misc]  # SymPy has no types
+    """A function of a row of the table; see :func:`own_function`."""
+
+    row: ClassVar[Function]
+
+    def _eval_evalf(self, prec: int) -> Any:
+        if not self.is_number:
+            return None
+        found = digits_of(self.row.name, lambda more: [arg._to_mpmath(more) for arg in self.args], prec)
+        return sp.Expr._from_mpmath(found, prec)
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """Return the derivative by an argument, as the row has it."""
+        place = argindex - 1
+        if not 0 <= place < self.row.arity:
+            raise ArgumentIndexError(self, argindex)
+        letters = [f"a{i}" for i in range(self.row.arity)]
+        nodes: list[Node] = [variable(letter) for letter in letters]
+        if self.row.orders:
+            nodes[0] = constant(float(self.args[0]))
+        node = apply(self.row.name, *nodes)
+        try:
+            slope, condition = partial_of(node, place)
+        except NotDifferentiableError:
+            raise ArgumentIndexError(self, argindex) from None
+        if slope is None:
+            return sp.S.Zero
+        written = later.sympy.to_sympy(slope if condition is None else where(condition, slope, 0.0))
+        return written.xreplace(dict(zip(map(sp.Symbol, letters), self.args, strict=True)))
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        name = rf"\operatorname{{{self.row.name}}}".replace("_", r"\_")
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"{name}{power}{{\left({', '.join(map(printer._print, self.args))} \right)}}"
+
+    def _mpmathcode(self, printer: Any) -> str:
+        number = printer._module_format("mpmath.mpf")
+        return f"{self.row.name}({', '.join(f'{number}({printer._print(arg)})' for arg in self.args)})"
+
+
+@cache
+def own_function(name: str) -> type[OwnFunction]:
+    """Return the class of a row.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> own_function("erfcx")(sympy.Integer(100)).evalf(20)
+    0.0056416137829894329036
+    """
+    row = FUNCTIONS[name]
+
+    def compute(*args: Any) -> Any:
+        # what sympy.lambdify calls, with the numbers of the library that it was asked for
+        if any(isinstance(arg, mp.mpf) for arg in args):
+            return digits_of(name, lambda _: args, mp.mp.prec)
+        return evaluate([apply(name, *(constant(np.asarray(arg, dtype=float)) for arg in args))], {})[0]
+
+    own = {"row": row, "nargs": row.arity, "_imp_": staticmethod(compute), "__module__": __name__, "__doc__": None}
+    return type(name, (OwnFunction,), own)
+
+
+def __getattr__(name: str) -> Any:
+    # pickles, and the code that SymPy writes, find a class by its module and name
+    if name in FUNCTIONS:
+        return own_function(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+#: SymPy's classes of rows of the table, as they are read and written: ``sympy=`` in a row, and those that are read
+#: with conditions.
+CLASSES: dict[str, type[Any]] = {
+    **{
+        row.name: getattr(sp, row.sympy)
+        for row in FUNCTIONS.values()
+        if row.sympy and isinstance(getattr(sp, row.sympy), type) and row.sympy != "Pow"
+    },
+    "binom": sp.binomial,
+    "expi": sp.Ei,
+    "expn": sp.expint,
+    "lambertw": sp.LambertW,
+    "poch": sp.RisingFactorial,
+    "spherical_jn": sp.jn,
+    "zeta": sp.zeta,
+}
 #: Families of polynomials. SymPy expands those of a whole order itself; those whose order is the index of a sum stay.
 _POLYNOMIALS: dict[Any, str] = {
     sp.legendre: "eval_legendre",
@@ -78,10 +172,6 @@ def _imaginary(x: Node) -> Node:
 
 def _argument(x: Node) -> Node:
     return where(compare("greater", x, 0.0), 0.0, where(compare("less", x, 0.0), math.pi, math.nan))
-
-
-def _rising(x: Node, k: Node) -> Node:
-    return apply("poch", x, k)
 
 
 def _falling(x: Node, k: Node) -> Node:
@@ -176,14 +266,8 @@ def _ite(condition: Node, a: Node, b: Node) -> Node:
     return apply("logical_or", apply("logical_and", condition, a), other)
 
 
-_DIRECT = {
-    getattr(sp, row.sympy): _f(row.name)
-    for row in FUNCTIONS.values()
-    if row.sympy and isinstance(getattr(sp, row.sympy), type) and row.sympy != "Pow"
-}
-
 SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
-    **_DIRECT,
+    **{cls: _f(name) for name, cls in CLASSES.items()},
     sp.StrictGreaterThan: lambda a, b: compare("greater", a, b),
     sp.GreaterThan: lambda a, b: compare("greater_equal", a, b),
     sp.And: _fold("logical_and"),
@@ -213,11 +297,8 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     sp.Heaviside: _heaviside,
     sp.factorial: lambda n: _gamma(n + 1.0),
     sp.binomial: _binomial,
-    sp.beta: lambda x, y: apply("beta", x, y),
     sp.erf2: lambda x, y: apply("erf", y) - apply("erf", x),
     sp.LambertW: _lambert,
-    sp.jn: lambda n, x: apply("spherical_jn", n, x),
-    sp.Ei: _f("expi"),
     sp.expint: _exponential_integral,
     sp.li: lambda x: apply("expi", apply("log", x)),
     sp.Li: lambda x: apply("expi", apply("log", x)) - float(sp.li(2)),
@@ -231,7 +312,6 @@ SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     **{cls: _of_degree(name) for cls, name in _POLYNOMIALS.items()},
     sp.trigamma: lambda x: apply("polygamma", constant(1.0), x),
     sp.harmonic: _harmonic,
-    sp.RisingFactorial: _rising,
     sp.FallingFactorial: _falling,
     sp.KroneckerDelta: _kronecker_delta,
     sp.LeviCivita: _levi_civita,

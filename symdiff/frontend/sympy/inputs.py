@@ -1,4 +1,4 @@
-"""How SymPy's symbols become inputs: one input a symbol, whatever the symbol is called.
+"""SymPy's symbols as inputs: one input a symbol, whatever the symbol is called.
 
 SymPy distinguishes symbols by more than their name (assumptions, shapes, dummies), a call by
 name does not. The registry gives every symbol a name of its own and remembers which is which,
@@ -25,7 +25,7 @@ class SymbolicIndex(NamedTuple):
     first: Dim = 0
 
 
-#: What is bound while the body of a sum, of an elementwise function or of a matrix is read.
+#: Bound symbols while the body of a sum, of an elementwise function or of a matrix is read.
 Scope = tuple[tuple[Any, int | SymbolicIndex | graph.Node], ...]
 
 
@@ -211,7 +211,7 @@ def _check_number(symbol: Any, what: str) -> None:
         )
 
 
-#: What SymPy's predicates say of a symbol; symbols are real, so antihermitian matrices are skew.
+#: Assumptions for SymPy's predicates of a symbol; symbols are real, so antihermitian matrices are skew.
 _PREDICATES = {
     **{name: name for name in ("positive", "symmetric", "diagonal", "positive_definite", "orthogonal")},
     "antihermitian": "skew",

@@ -9,16 +9,13 @@ Invariants
     * Each limit is checked before the time or memory is spent; nothing recurses.
     * An error names the place with a caret, in the words of the formula.
 Files
-    constant_folding   arithmetic on plain numbers, with bounds
-    vocabulary         what text may call
-    values             lists, tuples and numbers on their way to an array
-    indexed            elements by index, behind an arrow
-    sums               letters that a part of the text has for itself; sums over a whole number
-    given_functions    functions that the caller gives to a text
-    text_functions     functions that a text defines, written out
-    build              the tree to arrays
-    parse              all of it
-    dialects           the languages of others
+    vocabulary      functions that text may call
+    values          numbers, lists and tuples, elements by index
+    letters         letters and functions that a text has for itself
+    parse           a whole text: lines, terms, results, inputs
+    matrixcalculus  the language of matrixcalculus.org
+    dialects        the table of languages
 Add
-    a function: a row in ``frontend/numpy/library``; an operator: ``symdiff/grammar`` and ``build``
+    a function: a row in ``frontend/numpy/library``; an operator: ``ground/grammar`` and ``parse``; a language: a file
+    with a reader, and its row of ``dialects``
 """

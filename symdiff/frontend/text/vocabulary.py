@@ -1,19 +1,22 @@
-"""What formula text may call: the library, and the derivative operators.
+"""Functions that formula text may call: the library, the derivative operators, and those that the caller gives.
 
-A function is here because it was put here: formula text comes from strangers, and reaches
-nothing but this table.
+A function is here because it was put here: formula text comes from strangers, and reaches nothing but this table. The
+functions of ``functions={"mm": mm}`` are called once, and their results are parts of the formula.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ...errors import ArgumentError
 from ...graph.dump import record_text
+from ...ground.guard import is_function, users
+from ...ground.names import is_name
 from ...ground.stages import later
 from .. import array_derivatives as derivatives
-from ..array import call
+from ..array import Array, asarray, call
 from ..numpy.library import LIBRARY, Entry
 
 
@@ -75,8 +78,50 @@ TEXT_FUNCTIONS: dict[str, TextFunction] = {
     **{name: _of_derivative(function) for name, function in DERIVATIVES.items()},
 }
 
-#: What formula text may call: the functions above, and those of distributions, ``norm_logpdf``.
+#: Functions that formula text may call: those above, and those of distributions, ``norm_logpdf``.
 VOCABULARY: dict[str, TextFunction] = {
     **TEXT_FUNCTIONS,
     **{name: _of_density(row, function) for name, (row, function) in later.stats.named_functions().items()},
 }
+
+
+def with_functions(given: Mapping[str, Callable[..., Any]] | None) -> Mapping[str, TextFunction]:
+    """Return the functions that a text may call: those of the language, and those given.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is none, or is that of another function, or something is no function.
+    """
+    if given is None:
+        return VOCABULARY
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"functions= is a {type(given).__name__}; expected a dict of functions by their names")
+    for name, function in given.items():
+        if not isinstance(name, str) or not is_name(name):
+            raise ArgumentError(f"functions= holds {name!r:.60}; expected a name that a formula can mention")
+        if name in VOCABULARY:
+            raise ArgumentError(f"functions= holds {name!r}, which is a function of formulas; expected another name")
+        if not is_function(function):
+            kind = type(function).__name__
+            raise ArgumentError(f"functions= has a {kind} for {name!r}; expected a function of symbols and numbers")
+    return {**VOCABULARY, **{name: _text_function(name, function) for name, function in given.items()}}
+
+
+def _text_function(name: str, function: Callable[..., Any]) -> TextFunction:
+    called = users(function)
+
+    def run(*args: Any, **options: Any) -> Array:
+        value = called(*args, **options)
+        if value is None or isinstance(value, str | Mapping):
+            raise ArgumentError(f"{name} gave {type(value).__name__}; expected an array of symbols or numbers")
+        return asarray(value)
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return TextFunction(run, 1, None)
+    plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    keywords = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+    most = None if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(plain)
+    return TextFunction(run, sum(p.default is p.empty for p in plain), most, keywords)

@@ -16,9 +16,8 @@ import numpy as np
 from ...errors import ArgumentError, ShapeError, UnsupportedError
 from ...frontend.array import Array, call
 from ...frontend.array import asarray as of_values
-from ...frontend.numpy.creation import check_device, dtype_of, like
 from ...frontend.numpy.library import LIBRARY
-from ...frontend.numpy.shaping import parse_shape, shown
+from ...frontend.numpy.shaping import check_device, dtype_of, like, parse_shape, shown
 from ...graph import broadcast_shapes as broadcast
 from ...graph.scalars.functions import to_real
 from ...ground.advice import REFUSED

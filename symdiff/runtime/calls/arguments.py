@@ -2,15 +2,17 @@
 
 Every mistake with arrays (name, count, kind of number, shape, batch, ``out``) is found here,
 before anything is computed or written. The error speaks of the user's own formula: what came,
-what was expected, what to do. The result is a list of arrays with one batch axis each.
+what was expected, what to do. The result is a list of arrays with one batch axis each. Arrays
+that share memory are found among those whose addresses meet.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import accumulate, islice, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,19 +21,19 @@ import numpy.typing as npt
 from ..._kernels.unit import is_tangled
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ...frontend.array import Array
-from ...frontend.numpy.foreign import is_masked
+from ...frontend.numpy.indexing import is_masked
 from ...graph import INT, REAL, Node
 from ...graph.primitives import NOTHING_KNOWN, Assumptions
 from ...graph.reference.numeric import span
 from ...graph.size_equations import bind
 from ...graph.sizes import Dim, Shape, Size, Span, named, show, value
 from .containers import numbers_of
-from .overlaps import Targets
 
 __all__ = [
     "MOST_AXES",
     "Batch",
     "Parameter",
+    "Targets",
     "check_outs",
     "check_spans",
     "coded",
@@ -44,6 +46,52 @@ __all__ = [
     "sample_shape",
     "stack_batches",
 ]
+
+
+def _extent(array: npt.NDArray[Any]) -> tuple[int, int]:
+    """Return the first address of an array, and the one behind its last."""
+    low = high = int(array.__array_interface__["data"][0])
+    if array.flags.c_contiguous or not array.size:
+        return low, low + array.nbytes
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        reach = (size - 1) * stride
+        low, high = low + min(0, reach), high + max(0, reach)
+    return low, high + array.itemsize
+
+
+def _share(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    """Tell whether two arrays share an element; arrays for which that is hard to tell are taken to."""
+    effort: Any = 1000
+    return np.may_share_memory(a, b, max_work=effort)
+
+
+class Targets:
+    """Arrays that are written to, in order of their addresses.
+
+    Parameters
+    ----------
+    arrays : sequence of ndarray
+    """
+
+    def __init__(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        extents = [_extent(array) for array in arrays]
+        self.order = sorted(range(len(arrays)), key=extents.__getitem__)
+        self.arrays = arrays
+        self.starts = [extents[k][0] for k in self.order]
+        #: The furthest end of each and those before it.
+        self.ends = list(accumulate((extents[k][1] for k in self.order), max))
+
+    def meet(self, array: npt.NDArray[Any], before: int | None = None) -> bool:
+        """Tell whether an array shares an element with one of them, or with one of those before a number."""
+        low, high = _extent(array)
+        at = bisect_left(self.starts, high) - 1
+        while at >= 0 and self.ends[at] > low:
+            k = self.order[at]
+            if (before is None or k < before) and _share(array, self.arrays[k]):
+                return True
+            at -= 1
+        return False
+
 
 #: Most axes of a batch, as NumPy broadcasts no more of them.
 MOST_BATCH_AXES = 32
@@ -191,12 +239,12 @@ def as_floats(name: str, argument: Any) -> Floats:
         told = "rows of different lengths came" if "inhomogeneous" in str(error) else error
         raise ShapeError(f"{name} is no array of numbers: {told}; expected numbers, or nested lists of them") from error
     except Exception as error:
-        from .strange import told_of_foreign
+        from .containers import told_of_foreign
 
         raise DtypeError(told_of_foreign(name, argument, error)) from error
     kind = array.dtype
     if kind.kind not in "fiub" or kind.itemsize > 8:
-        from .strange import told_of_no_numbers
+        from .containers import told_of_no_numbers
 
         raise DtypeError(told_of_no_numbers(name, argument, array))
     single = kind.kind == "f" and kind.itemsize == 4
@@ -219,7 +267,7 @@ def as_integers(name: str, argument: Any) -> npt.NDArray[Any]:
     except ValueError as error:
         raise ShapeError(f"{name} is no array of numbers: {error}") from error
     except Exception as error:
-        from .strange import told_of_foreign
+        from .containers import told_of_foreign
 
         raise DtypeError(told_of_foreign(name, argument, error)) from error
     if array.dtype.kind not in "iu":

@@ -1,4 +1,4 @@
-"""What compiling a formula gave, kept between processes: programs, plans and code of the interpreter.
+"""Records of compiled formulas, kept between processes: programs, plans and code of the interpreter.
 
 Takes
     a formula as it was given, and the options that decide what is made of it
@@ -12,9 +12,7 @@ Invariants
 Files
     plain     plain values as bytes, and back
     encoding  programs, plans and code of the interpreter as plain values
-    keys      names of records
-    records   records in the cache folder
-    lookup    a formula as it is compiled, how its record is found, and what is in it
+    lookup    names, parts and files of records
 Add
     a form: a pair of functions in ``encoding``
 """

@@ -1,4 +1,4 @@
-"""What runs a formula: one runner for each backend, with ``run(inputs, outs, reduce)``.
+"""Runners of a formula, one for each backend, with ``run(inputs, outs, reduce)``.
 
 Takes
     a program, a plan or NumPy source
@@ -9,18 +9,14 @@ Invariants
     * A kernel has the usual unit at first, and others when a long batch wants one.
     * Interpreter and native code give the same bits, so one may replace the other between two calls.
 Files
-    interfaces    what a kernel asks of a runner
-    variants      units of one program, and which of them a batch takes
-    native        C, built and loaded
-    interpreter   bytecode, without a compiler
-    tiered        the interpreter at once, native code when it is built
-    numpy         NumPy source, in tiles of the batch
-    lowering      which form a formula takes: a program, a plan or array operations, by estimated cost
-    plans         plans of several steps, by the executor
-    pattern       the plan for one way of sharing inputs, and its programs
-    one_by_one    samples of a batch one after the other
-    bits          what libraries compute, whose bits are their own
-    cython        the module that a user would ship
+    interfaces  methods that a kernel asks of a runner
+    variants    units of one program, and which of them a batch takes
+    programs    native code, the interpreter, and the one after the other
+    numpy       NumPy source, in tiles of the batch
+    lowering    which form a formula takes: a program, a plan or array operations, by estimated cost
+    plans       plans of several steps, by the executor; samples one by one
+    pattern     the plan for one way of sharing inputs, its programs, and steps of libraries
+    cython      the module that a user would ship
 Add
     a backend: a file with a runner (:class:`~.interfaces.Runner`), and a row of :data:`BACKENDS`, which lowers a
     formula to what the runner takes, or says why it cannot serve
@@ -39,16 +35,14 @@ from ...lowering.plan.calls import FEWER
 from ...lowering.plan.cost import alone_cost
 from ...lowering.plan.plan import Plan
 from ...lowering.program import Program
-from ..kept.records import FormulaRecord
+from ..kept.lookup import FormulaRecord
 from ..options import Options
 from .cython import CythonRunner
 from .interfaces import Planned, Runner
-from .interpreter import InterpreterRunner
 from .lowering import lower, usual_of
-from .native import NativeRunner
 from .numpy import NumpyRunner
 from .plans import PlanRunner, SharingPlans
-from .tiered import TieredRunner
+from .programs import InterpreterRunner, NativeRunner, TieredRunner
 
 __all__ = ["BACKENDS", "Backend", "Lowered", "plans_of"]
 
@@ -57,7 +51,7 @@ LEAST_ALONE = 700.0
 #: Nodes of a formula that is planned when a call first shares inputs: such a call waits for it.
 SHARED_NODES = 1_000
 
-#: What a runner takes besides the graph: a program, a plan, or nothing.
+#: Input of a runner besides the graph: a program, a plan, or nothing.
 Lowered: TypeAlias = Program | Plan | None
 
 

@@ -23,7 +23,7 @@ from ...errors import BuildError, SingularMatrixError
 from ...ground.version import pip_install
 from ..toolchain import cache
 from ..toolchain.build import Compiler, failure, find_compiler, run
-from ..toolchain.folders import build_folder
+from ..toolchain.cache import build_folder
 from ..toolchain.load import RoomError, load_bytes
 from ..toolchain.processes import uninterrupted
 
@@ -35,7 +35,7 @@ FLAGS = ("-O2", "-ffp-contract=off", "-fno-math-errno")
 #: Modules of one process, at most: each takes some 200 KB and six of the mappings that a process may have.
 MOST = 500
 
-#: What this process has imported, by key.
+#: Modules imported by this process, by key.
 _imported: dict[str, ModuleType] = {}
 
 #: The exported function PyInit_kernel fixes the name that a build here has.

@@ -1,4 +1,4 @@
-"""What a kernel asks of a runner."""
+"""Interfaces of runners, as kernels use them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Changing", "Planned", "Runner", "UnitRunner"]
 
 
 class Runner(Protocol):
-    """What computes for one kernel."""
+    """Runner of one kernel."""
 
     def source(self) -> str:
         """Return the source of what runs."""
@@ -45,7 +45,7 @@ class UnitRunner(Protocol):
 
 
 class Planned(Protocol):
-    """What plans calls of a kernel, by which inputs have the batch.
+    """Planner of a kernel's calls, by the inputs that have the batch.
 
     Attributes
     ----------
@@ -92,11 +92,11 @@ class Changing(Protocol):
 
     @property
     def backend(self) -> str:
-        """What serves now."""
+        """Name of the backend that serves now."""
 
     @property
     def stats(self) -> Mapping[str, Any]:
-        """What is going on, and what went wrong."""
+        """State of the builds, and their errors."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until no change is under way; tell whether that is so."""

@@ -1,4 +1,4 @@
-"""Which form a formula takes: one scalar program, a plan of several steps, or array operations, by estimated cost.
+"""Choice of the form of a formula: one scalar program, a plan of several steps, or array operations, by estimated cost.
 
 The cost is that of one call with one sample, in nanoseconds. A program takes a few nanoseconds for each operation,
 less in native code and more in the interpreter, and again as much for having been derived, scheduled and built,
@@ -30,7 +30,7 @@ from ...lowering.program import Program
 
 __all__ = ["lower", "most_operations", "usual_of"]
 
-#: Of a scalar operation of a program: derived, scheduled, built and run; run alone, all lanes with one sample.
+#: Costs of a scalar operation of a program: derived, scheduled, built and run; run alone, all lanes with one sample.
 OPERATION, ALONE = 10.0, 0.4
 #: A plan is taken where its call takes less than this part of the time of a program's.
 GAIN = 0.5

@@ -19,7 +19,7 @@ from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
 from ...lowering.plan.plan import Wiring
 from ...lowering.program import CHEAP, Program
-from ..kept.records import UnitRecord
+from ..kept.lookup import UnitRecord
 
 __all__ = ["ProgramRunner", "UnitOptions", "Variant", "cost"]
 
@@ -65,7 +65,7 @@ def cost(program: Program) -> int:
 
 
 class UnitOptions(TypedDict, total=False):
-    """What every runner of a program takes, all of it by name.
+    """Options of every runner of a program, all by name.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class ProgramRunner(ABC):
         See :class:`UnitOptions`.
     """
 
-    #: Whether there are units that read float32 where it is and compute in float64, for programs that require that.
+    #: True where there are units that read float32 where it is and compute in float64, for programs that require that.
     narrows = False
 
     def __init__(self, program: Program, **options: Unpack[UnitOptions]) -> None:

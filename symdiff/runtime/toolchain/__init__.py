@@ -10,13 +10,10 @@ Invariants
     * Code is unloaded when nobody can be in it.
     * The worker exists only while there is something to build, and not across a fork.
 Files
-    folders    folders of builds, removed even when their builder was killed
-    processes  compilers as children that end with this process
-    cache      built kernels and records between processes
-    host       this machine's processor and libraries
-    load       native code in this process
+    cache      built kernels and records between processes; folders of builds
+    load       native code in this process; the processor and libraries
+    processes  builds in the background, and compilers as child processes
     build      find the compiler, build and load
-    worker     builds in the background
 Add
     a flag or compiler: ``build``; whatever a build depends on is part of its key there
 """

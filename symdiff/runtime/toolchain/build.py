@@ -26,9 +26,8 @@ from ...ground.progress import parts
 from ...ground.version import VERSION
 from . import cache as store
 from . import processes
-from .folders import build_folder, remove_abandoned
-from .host import c_library, function_address, processor
-from .load import Code, load_code, require_room, use
+from .cache import build_folder, remove_abandoned
+from .load import Code, c_library, function_address, load_code, processor, require_room, use
 
 if TYPE_CHECKING:
     import subprocess
@@ -72,7 +71,7 @@ LINKER_FLAGS = ("-Wl,-z,noseparate-code", "-Wl,-z,norelro") if sys.platform == "
 # Looking for dead stores takes gcc a third of the time of a kernel and finds none. Of what -O2 adds, two
 # matter here: values may stay in registers that a call does not change, and calls of our own change few.
 GCC_FLAGS = ("-fno-tree-dse", "-fno-dse", "-fcaller-saves", "-fipa-ra")
-#: What says nothing about a command that cannot be run, and is over when others have ended.
+#: Errors that say nothing about a command, and are over when other processes have ended.
 _PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 #: Seconds a command has to tell its version before it is taken for something else than a compiler.
 PATIENCE = 20.0
@@ -80,12 +79,12 @@ PATIENCE = 20.0
 #: builds waiting. That is thousands of times what a short kernel takes, and some twenty times what a long one does.
 LIMIT, LIMIT_A_BYTE = 300.0, 1e-4
 
-#: How many times as long as it may a build is let to go on: its first parts may have been slow by chance.
+#: Factor of its time for which a build is let to go on: its first parts may have been slow by chance.
 HOPE = 1.5
 
 _REMEDY = "set CC to another compiler, or use backend='interpreter'"
 
-#: What this process has loaded, by key, for as long as somebody holds it.
+#: Code loaded by this process, by key, for as long as somebody holds it.
 _loaded: MutableMapping[str, Code] = WeakValueDictionary()
 
 

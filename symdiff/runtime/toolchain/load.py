@@ -11,14 +11,19 @@ no code is once the interpreter ends.
 The libraries that were used last stay for a while, as the same kernel is often made again. More
 code is refused long before the system's limit is reached: a process at that limit can load
 nothing, start no thread, and may end at any allocation of memory.
+
+What code depends on is asked here as well: the processor, the width of its vectors, the C library.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import itertools
 import os
+import platform
+import re
 import struct
 import sys
 from collections import OrderedDict
@@ -27,12 +32,128 @@ from functools import cache
 from importlib import import_module
 from typing import TypeVar
 
+from ..._kernels.interpreter import VECTOR_FUNCTIONS
 from ..._kernels.system.scopes import Code, loaded
+from ...codegen.c.target import Target
 from ...errors import BuildError
-from .folders import build_folder
+from ...graph.scalars.functions import FUNCTIONS
+from ...lowering.program import SIGNATURES
+from .cache import build_folder
 from .processes import uninterrupted
 
-__all__ = ["Code", "RoomError", "keep", "load_bytes", "load_code", "require_room", "use"]
+__all__ = [
+    "Code",
+    "RoomError",
+    "c_library",
+    "function_address",
+    "keep",
+    "load_bytes",
+    "load_code",
+    "native_target",
+    "processor",
+    "require_room",
+    "use",
+    "vector_address",
+]
+
+
+@cache
+def processor() -> tuple[str, ...]:
+    """List the features of this processor that programs may use; empty where the system does not tell."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+        for line in lines:  # the first processor's only: a large machine takes long to list them all
+            key, _, value = line.partition(":")
+            if key.strip() in ("flags", "Features"):
+                return tuple(sorted(value.split()))
+    return ()
+
+
+@cache
+def native_target() -> Target:
+    """Describe this machine: the width of its vectors and the vector library's functions it has."""
+    features = set(processor())
+    lanes, prefix = 2, "_ZGVn" if platform.machine() == "aarch64" else "_ZGVb"
+    if features >= {"avx512f", "avx512dq", "avx512vl", "avx512bw"}:
+        lanes, prefix = 8, "_ZGVe"
+    elif features >= {"avx2", "fma"}:
+        lanes, prefix = 4, "_ZGVd"
+    names = {
+        f"{prefix}N{lanes * (2 if suffix else 1)}{'v' * len(SIGNATURES[row.c])}_{row.vector}{suffix}"
+        for row in FUNCTIONS.values()
+        for suffix in ("", "f")
+        if row.vector and row.c in SIGNATURES
+    }
+    return Target(lanes, prefix, frozenset(name for name in names if vector_address(name)))
+
+
+@cache
+def _vector_library() -> ctypes.CDLL | None:
+    # glibc's; elsewhere (musl, macOS) there is none, and lanes go through libm one by one.
+    if sys.platform != "linux":
+        return None
+    try:
+        return ctypes.CDLL("libmvec.so.1")
+    except OSError:
+        return None
+
+
+@cache
+def vector_address(name: str) -> int:
+    """Return the address of a function of the vector library, or 0 where there is none of this name."""
+    library = _vector_library()
+    if library is None:
+        return 0
+    try:
+        return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+    except AttributeError:
+        return 0
+
+
+def function_address(name: str) -> int:
+    """Return the address of a function that compiled code calls through a pointer, or 0 where there is none.
+
+    Parameters
+    ----------
+    name : str
+        One of the vector library's, one of our own in float32, or what
+        :func:`~symdiff.codegen.c.spelling.library_symbol` makes of one of SciPy's.
+
+    Raises
+    ------
+    BuildError
+        If this SciPy has no such function of numbers.
+    """
+    library, _, function = name.partition(":")
+    if library != "scipy":
+        return VECTOR_FUNCTIONS.get(name) or vector_address(name)
+    function, _, arity = function.partition(":")
+    return _scipy_address(function, int(arity))
+
+
+@cache
+def _scipy_address(name: str, arity: int) -> int:
+    """Return the address of a function of SciPy's: of those of one name, that of so many numbers in float64."""
+    functions = import_module("scipy.special.cython_special").__pyx_capi__
+    signature = f"double ({'double, ' * arity}int __pyx_skip_dispatch)".encode()
+    api = ctypes.pythonapi
+    api.PyCapsule_IsValid.argtypes = api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    for key, capsule in functions.items():
+        if re.fullmatch(rf"(__pyx_fuse_\d+)?{name}", key) and api.PyCapsule_IsValid(capsule, signature):
+            return int(api.PyCapsule_GetPointer(capsule, signature))
+    raise BuildError(
+        f"scipy.special.cython_special of SciPy {import_module('scipy').__version__} has no {name} of {arity} numbers; "
+        "another version of SciPy is needed, or backend='numpy'"
+    )
+
+
+def c_library() -> str:
+    """Return the C library's name and version, where it tells: a home may be shared by systems that differ."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        return ""
+
 
 T = TypeVar("T")
 
@@ -61,7 +182,7 @@ class _Held:
     def __init__(self) -> None:
         self.recent: OrderedDict[Code, None] = OrderedDict()
         self.kept: set[Code] = set()
-        #: How many libraries had been unloaded when there was last no room, not even after a collection.
+        #: Number of libraries unloaded when there was last no room, not even after a collection.
         self.searched = -1
 
 
@@ -151,7 +272,7 @@ def _limits() -> str:
 
 @cache
 def _unloads() -> bool:
-    """Whether the loader unloads anything. The loader of musl does not; its library has no name."""
+    """Tell if the loader unloads anything. The loader of musl does not; its library has no name."""
     if sys.platform != "linux":
         return True
     try:
@@ -161,7 +282,7 @@ def _unloads() -> bool:
 
 
 def _is_cut_short(contents: bytes) -> bool:
-    """Whether a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
+    """Tell if a library (64-bit ELF; others are not looked at) is shorter than it says: loaders map that and crash."""
     if contents[:6] != b"\x7fELF\x02\x01":
         return False
     if len(contents) < _ELF_HEADER:

@@ -21,9 +21,9 @@ from ...calculus.demand import mask_matrices
 from ...compiler import compile
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError, UnsupportedError
 from ...frontend.array import Array
+from ...frontend.display import ShownText, table
 from ...frontend.formula import merge_shapes, order_inputs, read_formula
 from ...frontend.outputs import Sparse, leaves
-from ...frontend.outputs.display import ShownText, table
 from ...frontend.provenance import join
 from ...graph import INT, REAL, Node, inputs_of, postorder
 from ...graph.reference.interpret import bind_sizes, with_failures_as_nan
@@ -34,7 +34,7 @@ from ...ground.limits import Budget
 from ...printing import text
 from ...rewrite import inline, simplify
 from ...runtime.calls.arguments import as_integers, sample_shape
-from ...runtime.calls.positions import ranges_of
+from ...runtime.calls.declared import ranges_of
 from .certificate import EXPLAINED, TINY, Exact, Sides, allowed, correct_digits, find_loss, find_overflow, is_noise
 from .custom_rules import compare_rules
 from .differences import Numbers, Tally, extrapolate, nudged

@@ -34,12 +34,12 @@ from ...ground.budget import spend
 from ...ground.files import check_writable
 from ...ground.limits import LIMITS
 from ...ground.version import DISTRIBUTION, VERSION, other_distribution
-from ...runtime.kept.keys import PREFIX
+from ...runtime.kept.lookup import PREFIX
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler
-from ...runtime.toolchain.host import native_target
+from ...runtime.toolchain.load import native_target
 from ..export import BUILDS, EXPORTS, export, export_text
 from .demo import run_demo
 from .frame import (

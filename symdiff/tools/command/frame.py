@@ -29,7 +29,7 @@ from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula
 from ...frontend.outputs import leaves
 from ...frontend.text.dialects import DIALECTS
-from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
+from ...frontend.text.matrixcalculus import KINDS as DIALECT_KINDS
 from ...frontend.text.vocabulary import DERIVATIVES
 from ...ground.budget import Opened, limits
 from ...ground.grammar import SyntaxNode, Tree, parse_tree

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, SingularMatrixError
+from ...frontend.display import table
 from ...frontend.outputs import pack
-from ...frontend.outputs.display import table
 from ...graph.sizes import Size
 from ...runtime.calls.arguments import Parameter, sample_shape
 from ...runtime.kernel import Kernel
-from ...runtime.sparse.kernel import SparseKernel
+from ...runtime.sparse_kernel import SparseKernel
 from ..checking.points import Draw, conform, ways_to_draw
 
 __all__ = ["Benchmark", "Timing", "benchmark", "drawn_arguments", "in_words", "sizes_of"]

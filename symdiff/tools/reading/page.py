@@ -29,10 +29,10 @@ from ...lowering.sparse.entries import SparsePattern
 from ...printing import unicode
 from ...printing.mathml import mathml
 from ...printing.text import decimal
-from ...runtime.about.formulas import shown
 from ...runtime.kept.lookup import Problem
 from ...runtime.kernel import Kernel
-from ...runtime.sparse.kernel import SparseKernel
+from ...runtime.origin import shown
+from ...runtime.sparse_kernel import SparseKernel
 from .benchmark import benchmark, in_words, sizes_of
 from .derivation import derive
 from .steps import Steps
