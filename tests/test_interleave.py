@@ -97,12 +97,12 @@ def test_what_is_taken_in_pairs() -> None:
     kernel = sd.compile(waits, [v], backend="native")
     most = pairs.alive(kernel._runner.program)
     assert 2 * most <= 32
-    assert ("long j=" in kernel.source("c")) is (2 * most <= (32 if native_target().lanes == 8 else 16))
+    assert ("long j=" in kernel.source()) is (2 * most <= (32 if native_target().lanes == 8 else 16))
     moves = sd.compile(v * 2 + 1, [v], backend="native")
-    assert "long j=" not in moves.source("c")
+    assert "long j=" not in moves.source()
     u = sd.vector("u", 40)
     needs_many = sd.compile(np.sin(u) / np.sum(np.sin(u)), [u], backend="native")
-    assert "long j=" not in needs_many.source("c")
+    assert "long j=" not in needs_many.source()
 
 
 def test_values_alive() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from ...lowering.program import Port, Program
 from ..names import docstring, safe_names
 
-__all__ = ["emit_head", "emit_interface"]
+__all__ = ["build_files", "emit_head", "emit_interface"]
 
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
@@ -39,6 +39,37 @@ import math
 import numpy as np
 
 '''
+
+_SETUP = '''\
+"""Build the extension module: pip install ., or python setup.py build_ext --inplace."""
+
+import sys
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+# Without contraction of products and sums, results are the same on every machine with the same libm.
+flags = [] if sys.platform == "win32" else ["-O2", "-ffp-contract=off", "-fno-math-errno"]
+libraries = [] if sys.platform == "win32" else ["m"]
+extension = Extension("{name}", ["{name}.pyx"], extra_compile_args=flags, libraries=libraries)
+
+setup(ext_modules=cythonize([extension]))
+'''
+
+_PROJECT = """\
+[build-system]
+requires = ["setuptools>=77", "cython>=3.0.11"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{name}"
+version = "0.1.0"
+requires-python = ">=3.9"
+dependencies = ["numpy>=1.22"]
+
+[tool.setuptools]
+py-modules = []
+"""
 
 _ARGUMENTS = '''\
 def _real(value, name, sample, batched):
@@ -107,6 +138,11 @@ _SUM = """\
                     total[k] += block[k]
                     block[k] = 0.0
 """
+
+
+def build_files(name: str) -> dict[str, str]:
+    """Return the files that build a module of a name."""
+    return {"setup.py": _SETUP.format(name=name), "pyproject.toml": _PROJECT.format(name=name)}
 
 
 def emit_head(program: Program) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ...errors import UnsupportedError
-from ...graph import INT, Node
+from ...graph import Node
 from ...graph.reference import along, numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Span, fixed
@@ -118,11 +118,8 @@ def emit_alone(
     Raises
     ------
     UnsupportedError
-        For inputs of positions, functions that symdiff has compiled only, and constants of very many numbers.
+        For functions that symdiff has compiled only, and constants of very many numbers.
     """
-    for node in inputs:
-        if node.dtype is INT:
-            raise UnsupportedError(f"the input {node.name!r:.80} holds positions; expected real numbers")
     names = argument_names([str(node.name) for node in inputs])
     written = emit_lines(inputs, nodes, names)
     writer = written.writer

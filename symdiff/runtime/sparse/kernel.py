@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._kernels.call import with_vectorcall
-from ...errors import ArgumentError, NonfiniteError
+from ...codegen import Request
+from ...errors import ArgumentError, NonfiniteError, UnsupportedError
 from ...frontend.outputs import pack, unpack
 from ...graph import INT, Node
 from ...graph.sizes import LEAST, Size, Span
@@ -148,6 +149,12 @@ class SparseKernel(Kernel):
         super().__init__(
             inputs, outputs, inner._runner, inner._origin, structure=structure, options=options, plans=inner._plans,
             ranges=ranges, spans=spans,
+        )
+
+    def _request(self, name: str) -> Request:
+        raise UnsupportedError(
+            "source of a kernel with sparse results: what is printed gives dense arrays; compile without sparse=, or "
+            "take sparse='values' apart in your own code from kernel.pattern()"
         )
 
     def _inner_for(self, listed: tuple[bool, ...]) -> Kernel:
