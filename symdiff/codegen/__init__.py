@@ -26,6 +26,7 @@ Add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from ..errors import ArgumentError, SymdiffError, UnsupportedError
@@ -222,7 +223,7 @@ def _cython_files(request: Request) -> dict[str, str]:
     return {f"{request.name}.pyx": _cython(request), **build_files(request.name)}
 
 
-def _numpy(request: Request) -> str:
+def _numpy(request: Request, *, scipy: bool = False) -> str:
     from .numpy.alone import emit_alone
 
     return emit_alone(
@@ -233,6 +234,7 @@ def _numpy(request: Request) -> str:
         formula=request.texts(),
         results=request.results,
         spans=request.spans,
+        scipy=scipy,
     )
 
 
@@ -270,6 +272,9 @@ TARGETS: dict[str, Language] = {
         "cd {out} && python setup.py build_ext --inplace",
     ),
     "numpy": Language(_numpy, "py", "NumPy", "a module of array operations, of any sizes", "NumPy"),
+    "numpy+scipy": Language(
+        partial(_numpy, scipy=True), "py", "NumPy and SciPy", "the same, with `scipy.special`", "NumPy and SciPy"
+    ),
     "jax": Language(_over("jax"), "py", "JAX", "the same for `jit`, `vmap` and `grad`", "JAX and NumPy"),
     "torch": Language(_over("torch"), "py", "PyTorch", "the same on any device", "PyTorch and NumPy"),
     "array_api": Language(
