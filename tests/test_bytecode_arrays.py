@@ -18,9 +18,8 @@ from symdiff._kernels.programs.bytecode.registers import Allocation, allocate_re
 from symdiff._kernels.programs.bytecode.steps import Steps
 from symdiff._kernels.programs.bytecode.words import Writer
 from symdiff._kernels.unit import NativeCall
-from symdiff.codegen.bytecode.assemble import assemble
-from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called, select_instructions
-from symdiff.codegen.bytecode.select import schedule as ordered
+from symdiff.codegen.bytecode.assemble import ACCUMULATOR, assemble, empty_steps, is_called, select_instructions
+from symdiff.codegen.bytecode.assemble import schedule as ordered
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import OPERATIONS, SIGNATURES, Program
 from symdiff.runtime.toolchain.host import native_target

@@ -13,7 +13,7 @@ from test_export import CPP, C, Case, bare, build, call_c, call_numpy, near  # n
 
 import symdiff as sd
 from symdiff.codegen import TARGETS
-from symdiff.codegen.c99.names import comment, harmless_names
+from symdiff.codegen.names import comment, harmless_names
 from symdiff.codegen.numpy.libraries import LIBRARIES
 from symdiff.errors import ArgumentError, DataError, UnsupportedError
 

@@ -24,7 +24,9 @@ from symdiff.graph.scalars.functions import FUNCTIONS
 WRITTEN: dict[str, Callable[..., Any]] = {
     name: getattr(special, row.numpy.removeprefix("special."))
     for name, row in FUNCTIONS.items()
-    if row.numpy and not name.startswith("hyp") and (row.numpy in vars(special) or row.numpy.removeprefix("special.") in BY_MATH)
+    if row.numpy and not name.startswith("hyp") and (
+        row.numpy in vars(special) or row.numpy.removeprefix("special.") in BY_MATH
+    )
 }
 #: Functions that are SciPy's under another name: their digits are its own.
 OF_SCIPY = {"beta", "betaln", "zeta", "si", "ci", "fresnels", "fresnelc", "lambertw", "lambertwm1", "spherical_jn"}

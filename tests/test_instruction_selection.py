@@ -7,7 +7,7 @@ from c_programs import rational
 from tape import Tape
 
 from symdiff._kernels.programs.bytecode.steps import Instruction, Steps
-from symdiff.codegen.bytecode.select import ACCUMULATOR, schedule, select_instructions
+from symdiff.codegen.bytecode.assemble import ACCUMULATOR, schedule, select_instructions
 from symdiff.lowering.program import Program
 
 

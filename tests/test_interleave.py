@@ -10,8 +10,8 @@ import pytest
 from tape import Tape
 
 import symdiff as sd
+from symdiff.codegen.c import body as pairs
 from symdiff.codegen.c import body as pieces
-from symdiff.codegen.c import interleave as pairs
 from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import Program

@@ -3,16 +3,15 @@
 Takes
     a :class:`~symdiff.lowering.program.Program` (C, Cython, bytecode), or graph nodes (NumPy)
 Gives
-    source text or bytecode, with what a runner must know to call it
+    source text or bytecode, and the facts that a runner needs to call it
 Invariants
-    * An emitter does no algebra; what restructures is a pass before it.
+    * An emitter does no algebra; restructuring is a pass before it.
     * No text of a user reaches source, except checked names of arguments, docstrings and comments, in exported files.
     * C and bytecode run the same operations in the same order, and give the same bits.
 Files
     row_blocks  rows of a sample by blocks of neighbouring elements
-    names       names of a user in source
-    scalars     what scalar C and scalar Cython write alike
-    splitting   long programs as several functions
+    names       text of a user in source: harmless names, comments and docstrings
+    scalars     arithmetic and parts of long programs, which scalar C and scalar Cython share
     numpy       readable NumPy source, for every operation and size, and the same over JAX, PyTorch and the array API
     c           C over vectors of samples, the native backend
     c99         portable C for other programs, by export
@@ -183,7 +182,7 @@ _MODULES = frozenset({"setup", "symdiff", "numpy", "scipy", "math", "jax", "torc
 
 def _c_files(request: Request) -> dict[str, str]:
     from .c99.emit import emit_c99
-    from .c99.names import check_function_name
+    from .names import check_function_name
 
     check_function_name(request.name)
     written = emit_c99(
@@ -209,7 +208,7 @@ def _cython(request: Request) -> str:
     if request.columns:
         raise UnsupportedError("a Cython module takes batch axes in front; compile with batch_axis=0")
     from ..printing import text
-    from .cython.emit import emit_cython
+    from .cython import emit_cython
 
     if any(node.is_recurrence for node in postorder(request.nodes)):
         raise UnsupportedError("a Cython module has no loops, and so no root, fixed_point, minimizer or scan")
@@ -218,7 +217,7 @@ def _cython(request: Request) -> str:
 
 
 def _cython_files(request: Request) -> dict[str, str]:
-    from .cython.module import build_files
+    from .cython import build_files
 
     return {f"{request.name}.pyx": _cython(request), **build_files(request.name)}
 

@@ -11,7 +11,6 @@ Invariants
     * A delta is written into a diagonal, and never multiplied.
 Files
     writer        lines, names, numbers and sizes
-    contraction   contractions, two factors at a time in the cheapest order
     emit          each operation, and loading the text
     special       functions by ``math``, and derivatives that SciPy lacks, to be copied
     alone         a module that needs NumPy alone, or SciPy too, for export
