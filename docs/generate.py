@@ -1,6 +1,6 @@
-"""Writes docs/functions.md from the tables it describes: ``python docs/generate.py``.
+"""Write docs/functions.md and the table of docs/export.md from symdiff's tables: ``python docs/generate.py``.
 
-A test compares the page with what this makes, so the page cannot fall behind the tables.
+A test compares the pages with what this makes, so that they cannot fall behind the tables.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from symdiff.calculus.rules import LAWS
+from symdiff.codegen import TARGETS, print_files
+from symdiff.compiler import compile
 from symdiff.frontend.numpy.library import LIBRARY, MODULES, Entry
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
@@ -21,7 +23,7 @@ from symdiff.libraries.xp import ABSENT, CHAPTERS, linalg
 from symdiff.printing import text
 from symdiff.rewrite import RULES, simplify
 
-PAGE = Path(__file__).with_name("functions.md")
+PAGE, EXPORT = (Path(__file__).with_name(name) for name in ("functions.md", "export.md"))
 
 HEAD = """# Functions
 
@@ -374,5 +376,21 @@ def make_page() -> str:
     return "\n".join(parts)
 
 
+def targets_table() -> str:
+    """Return the table of targets in docs/export.md."""
+    request = compile("x + 1")._request("name")
+    rows = ((_code(f'"{name}"'), ", ".join(map(_code, print_files(request, name))), row.needs, row.description)
+            for name, row in TARGETS.items())
+    return _table(("target", "files", "needs", "source"), rows)
+
+
+def make_export_page() -> str:
+    """Return docs/export.md with its table of targets made anew."""
+    before, begin, rest = EXPORT.read_text(encoding="utf-8").partition("<!-- targets -->\n\n")
+    _, end, after = rest.partition("\n<!-- end -->")
+    return before + begin + targets_table() + end + after
+
+
 if __name__ == "__main__":
     PAGE.write_text(make_page(), encoding="utf-8")
+    EXPORT.write_text(make_export_page(), encoding="utf-8")

@@ -403,7 +403,7 @@ def _origin(
     """Return what a kernel tells about itself, when somebody asks."""
     return Origin(
         backend=choice.backend.serves,
-        source=choice.source,
+        source=choice.runner.source,
         sympy=lambda: pack(structure, (array.sympy for array in shown(problem().outputs))),
         latex=lambda: "\\\\\n".join(array.latex() for array in shown(problem().outputs)),
         texts=lambda: [str(array) for array in shown(problem().outputs)],

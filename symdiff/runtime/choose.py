@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ..codegen import TARGETS, Request
-from ..errors import ArgumentError, UnsupportedError
+from ..codegen import Request
+from ..errors import UnsupportedError
 from ..graph import Node, postorder
 from ..graph.dump import record_text
 from ..ground.progress import begin, note
@@ -22,10 +22,6 @@ from .runners.programs import target_of
 from .toolchain.build import compiler_in_sight
 
 __all__ = ["Choice", "choose", "choose_for", "request_of", "run_lowered"]
-
-#: Languages by what ``kernel.backend`` says.
-_LANGUAGES = {row.serves: row.language for row in BACKENDS.values()}
-
 
 class Choice(NamedTuple):
     """A formula and what computes it.
@@ -75,24 +71,6 @@ class Choice(NamedTuple):
         if self.backend is BACKENDS["numpy"]:
             return "library"
         return "sample" if self.plans is None or self.is_reproducible else "sharing"
-
-    def source(self, wanted: str) -> str:
-        """Return the formula in a language, or in that of a backend.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such language.
-        UnsupportedError
-            If the language has no form for the formula.
-        """
-        language = _LANGUAGES.get(wanted, wanted)
-        if language not in TARGETS:
-            *first, last = map(repr, TARGETS)
-            raise ArgumentError(f"source({wanted!r}); expected {', '.join(first)} or {last}")
-        if language == self.backend.language:
-            return self.runner.source()
-        return TARGETS[language].emit(self.request)
 
 
 def choose(request: Request, options: Options, backend: str, count: int, record: FormulaRecord | None = None) -> Choice:
@@ -153,7 +131,7 @@ def run_lowered(
         warn_no_compiler()
     begin("build")
     runner = row.make(request, lowered, options, record)
-    trace(f"source.{TARGETS[row.language].suffix}", runner.source)
+    trace(f"source.{row.suffix}", runner.source)
     plans = plans_of(request, lowered, runner, options, count, record)
     return Choice(request, row, lowered, runner, reason, plans, options.reproducible)
 

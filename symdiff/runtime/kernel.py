@@ -23,6 +23,7 @@ import numpy as np
 from .._kernels.call import CallPath, container_library, with_vectorcall
 from .._kernels.plan.executor import PlanEntry
 from .._kernels.unit import NativeCall
+from ..codegen import TARGETS, Request, print_source
 from ..codegen.c import standalone
 from ..errors import AbsentError, ArgumentError, NonfiniteError, SingularMatrixError, UnsupportedError
 from ..frontend.display import ShownText, table
@@ -488,8 +489,8 @@ class Kernel(Calls):
         Parameters
         ----------
         language : str, optional
-            "c", "cython" or "numpy"; "jax", "torch" or "array_api" for a module with one function, ``evaluate``, over
-            arrays of JAX, of PyTorch, or of any library of the Python array API standard.
+            A target of :func:`symdiff.export`, which writes the same text into files: "c" for portable C, "cython",
+            "numpy", "jax", "torch" or "array_api" for a module with one function, ``evaluate``.
 
         Returns
         -------
@@ -513,7 +514,21 @@ class Kernel(Calls):
             return _result(v0, batch, False)
         <BLANKLINE>
         """
-        return self._origin.source(language or self.backend)
+        if language is None:
+            return self._origin.source()
+        if language not in TARGETS:
+            *first, last = map(repr, TARGETS)
+            raise ArgumentError(f"source({language!r:.80}); expected {', '.join(first)} or {last}")
+        return print_source(self._request("formula"), language)
+
+    def _request(self, name: str) -> Request:
+        """Return what targets print: the formula, with the names that its source has."""
+        return self._origin.request()._replace(
+            name=name,
+            results=[output.name for output in self.outputs],
+            texts=self._origin.texts,
+            spans=self._spans,
+        )
 
     @guarded
     def latex(self) -> str:

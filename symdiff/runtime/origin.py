@@ -151,7 +151,7 @@ class Origin:
     backend : str
         "c", "interpreter", "cython" or "numpy"; unless the runner tells.
     source : callable
-        Takes a language ("c", "cython", "numpy") and returns text, or raises ``UnsupportedError``.
+        Returns the source that runs.
     sympy : callable
         Returns the outputs as SymPy expressions, one or in the kernel's structure.
     latex : callable
@@ -178,7 +178,7 @@ class Origin:
     """
 
     backend: str
-    source: Callable[[str], str]
+    source: Callable[[], str]
     sympy: Callable[[], Any]
     latex: Callable[[], str]
     texts: Callable[[], Sequence[str]]

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels.call import with_vectorcall
-from ..errors import ArgumentError, NonfiniteError, ShapeError
+from ..codegen import Request
+from ..errors import ArgumentError, NonfiniteError, ShapeError, UnsupportedError
 from ..frontend.array import Array
 from ..frontend.numpy.operands import find_spans
 from ..frontend.outputs import LEAF, names, pack, unpack
@@ -244,6 +245,12 @@ class SparseKernel(Kernel):
         super().__init__(
             inputs, outputs, inner._runner, inner._origin, structure=structure, options=options, plans=inner._plans,
             ranges=ranges, spans=spans,
+        )
+
+    def _request(self, name: str) -> Request:
+        raise UnsupportedError(
+            "source of a kernel with sparse results: what is printed gives dense arrays; compile without sparse=, or "
+            "take sparse='values' apart in your own code from kernel.pattern()"
         )
 
     def _inner_for(self, listed: tuple[bool, ...]) -> Kernel:

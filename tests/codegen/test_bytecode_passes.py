@@ -13,9 +13,8 @@ from symdiff._kernels.interpreter import OPCODES, Machine
 from symdiff._kernels.programs.steps import Steps
 from symdiff._kernels.programs.words import Allocation, Writer, allocate_registers
 from symdiff._kernels.unit import NativeCall
-from symdiff.codegen.bytecode.assemble import assemble
-from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps, is_called, select_instructions
-from symdiff.codegen.bytecode.select import schedule as ordered
+from symdiff.codegen.bytecode.assemble import ACCUMULATOR, assemble, empty_steps, is_called, select_instructions
+from symdiff.codegen.bytecode.assemble import schedule as ordered
 from symdiff.codegen.c.emit import Target
 from symdiff.lowering.program import OPERATIONS, SIGNATURES, Program
 from symdiff.runtime.toolchain.load import native_target

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.codegen import splitting
-from symdiff.codegen.cython.emit import emit_cython
+from symdiff.codegen import scalars as splitting
+from symdiff.codegen.cython import emit_cython
 from symdiff.errors import ArgumentError, BuildError, SingularMatrixError, UnsupportedError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.runtime.runners import cython

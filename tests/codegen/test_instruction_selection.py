@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from symdiff._kernels.programs.steps import Instruction, Steps
-from symdiff.codegen.bytecode.select import ACCUMULATOR, schedule, select_instructions
+from symdiff.codegen.bytecode.assemble import ACCUMULATOR, schedule, select_instructions
 from symdiff.lowering.program import Program
 from tests.support.c_programs import rational
 from tests.support.tape import Tape

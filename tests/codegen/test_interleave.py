@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 import symdiff as sd
+from symdiff.codegen.c import body as pairs
 from symdiff.codegen.c import body as pieces
-from symdiff.codegen.c import interleave as pairs
 from symdiff.codegen.c.emit import emit_c
 from symdiff.errors import SingularMatrixError
 from symdiff.lowering.program import Program
@@ -99,12 +99,12 @@ def test_what_is_taken_in_pairs() -> None:
     assert isinstance(runner, NativeRunner)
     most = pairs.alive(runner.program)
     assert 2 * most <= 32
-    assert ("long j=" in kernel.source("c")) is (2 * most <= (32 if native_target().lanes == 8 else 16))
+    assert ("long j=" in kernel.source()) is (2 * most <= (32 if native_target().lanes == 8 else 16))
     moves = sd.compile(v * 2 + 1, [v], backend="native")
-    assert "long j=" not in moves.source("c")
+    assert "long j=" not in moves.source()
     u = sd.vector("u", 40)
     needs_many = sd.compile(np.sin(u) / np.sum(np.sin(u)), [u], backend="native")
-    assert "long j=" not in needs_many.source("c")
+    assert "long j=" not in needs_many.source()
 
 
 def test_values_alive() -> None:

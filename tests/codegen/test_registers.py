@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from symdiff._kernels.programs.steps import Steps
 from symdiff._kernels.programs.words import NAMES as REGISTERS
 from symdiff._kernels.programs.words import Allocation, allocate_registers
-from symdiff.codegen.bytecode.select import ACCUMULATOR, empty_steps
+from symdiff.codegen.bytecode.assemble import ACCUMULATOR, empty_steps
 from symdiff.lowering.program import OPERATIONS
 
 Rows = Sequence[tuple[str, int, tuple[int, ...]]]

@@ -267,7 +267,7 @@ def test_refusals(make: Callable[[], Any], error: type[Exception], words: str) -
 
 def test_source_stands_by_and_is_not_exported(tmp_path: Path) -> None:
     k = sd.compile(sd.external(math.exp, name="evil'name")(x) * x)
-    assert "a function of Python" in k.source("numpy")
-    assert "evil" not in k.source("numpy")
+    assert "a function of Python" in k.source()
+    assert "evil" not in k.source()
     with pytest.raises(sd.UnsupportedError, match=r"sd\.external"):
         sd.export(k, tmp_path, "f", target="numpy")

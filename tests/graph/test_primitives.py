@@ -14,7 +14,7 @@ from symdiff._kernels.functions import special
 from symdiff._kernels.interpreter import OPCODES
 from symdiff.calculus.linear import LINEAR
 from symdiff.calculus.rules import DIFFERENTIALS, NONLINEAR
-from symdiff.codegen.c.texts import texts_with, with_needs
+from symdiff.codegen.c.preamble import texts_with, with_needs
 from symdiff.codegen.numpy.emit import NUMERIC_NAMES, emit_numpy, load_numpy
 from symdiff.errors import InternalError, SingularMatrixError, UnsupportedError
 from symdiff.frontend.sympy.write import ENTRIES, SCALAR_TERMS

@@ -12,7 +12,7 @@ from scipy import special
 
 import symdiff as sd
 from symdiff._kernels.interpreter import SCALARS
-from symdiff.codegen.c.texts import texts_with
+from symdiff.codegen.c.preamble import texts_with
 from symdiff.errors import BuildError, NotDifferentiableError, UnsupportedError
 from symdiff.frontend.sympy import Inputs, from_sympy, to_sympy
 from symdiff.graph.reference.interpret import find_function

@@ -52,7 +52,7 @@ def test_a_program_passes_through_every_stage(place: Path) -> None:
     assert "= exp v" not in text(folder, "simplified.txt")
     assert isinstance(kernel._runner, InterpreterRunner)
     assert text(folder, "program.txt") == kernel._runner.program.text() + "\n"
-    assert text(folder, "source.c").strip() == kernel.source("c").strip()
+    assert text(folder, "source.c").strip() == kernel.source().strip()
     assert "reason: asked for" in text(folder, "kernel.txt")
 
 
@@ -178,7 +178,7 @@ def test_the_kernel_is_the_same(place: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert names(place)
     monkeypatch.delenv(VARIABLE)
     second = sd.compile(formula, **arguments)
-    assert first.source("c") == second.source("c")
+    assert first.source() == second.source()
     assert str(first.sympy) == str(second.sympy)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -374,13 +375,26 @@ def test_target_is_one_file_and_a_row(copy: Path) -> None:
         copy,
         """
         import json, symdiff as sd, symdiff.codegen
-        told = json.loads(sd.compile("x * sin(y) + 2", backend="interpreter").source("json"))
+        told = json.loads(sd.compile("x * sin(y) + 2", backend="interpreter").source("rows"))
         assert [op for op, _ in told["values"]] == ["load", "load", "sin", "multiply", "const", "add"], told
         assert told["values"][3:5] == [["multiply", [0, 2]], ["const", 2.0]], told
         assert told["stores"] == [[5]], told
         assert "rows programs as JSON" in " ".join(symdiff.codegen.__doc__.split())
         """,
     )
+    formula = ("x * sin(y) + 2", "--target", "rows", "--name", "f", "--out", str(copy / "out"))
+    done = run(copy, "-m", "symdiff", "export", *formula)
+    assert done.returncode == 0, done.stderr
+    derived = run(copy, "-m", "symdiff", "derive", "x**2", "--wrt", "x", "--format", "rows")
+    assert json.loads((copy / "out" / "f.json").read_text())["stores"] == [[5]]
+    assert json.loads(derived.stdout)["stores"], derived.stderr
+    check(copy, f"""
+        import runpy
+        from symdiff.tools.command.web.answers import FORMS
+        assert FORMS["rows"] == "JSON"
+        table = runpy.run_path({str(ROOT / "docs" / "generate.py")!r})["targets_table"]()
+        assert '`"rows"` | `name.json`' in table, table
+    """)
 
 
 @pytest.mark.exhaustive

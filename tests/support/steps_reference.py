@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from symdiff.codegen.bytecode.select import ABLE, ACCUMULATOR
+from symdiff.codegen.bytecode.assemble import ABLE, ACCUMULATOR
 from symdiff.lowering.program import Program
 
 _OUTER, _INNER = ("add", "subtract", "multiply", "divide"), ("add", "subtract", "multiply")

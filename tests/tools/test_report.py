@@ -180,7 +180,7 @@ def test_long_expressions_name_their_parts() -> None:
     texts = expressions(program_of(k))
     assert max(map(len, texts)) < 200
     assert any(re.search(r"\bv\d+\b", text) for text in texts)
-    lines = dict(annotated(k.source("c"), program_of(k)))
+    lines = dict(annotated(k.source(), program_of(k)))
     assert sum(map(bool, lines.values())) > len(texts) // 2
     for line, told in lines.items():
         number = re.match(r"[VK] v(\d+)=", line)

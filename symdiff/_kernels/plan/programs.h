@@ -341,7 +341,7 @@ static inline char *sd_first_row(const sd_state *s, const sd_step *loop, long ar
   return s->data[array];
 }
 
-/* Run a loop by a unit of turns, which takes the places of its arrays in the order of codegen/c/turns.py. Returns -1, the
+/* Run a loop by a unit of turns, which takes the places of its arrays in the order of codegen/c/emit.py. Returns -1, the
    sample that failed, or SD_RAISED. */
 static long sd_run_turns(sd_state *s, const sd_step *loop, const sd_unit *unit, long *which) {
   const sd_step *step = loop + 1;

@@ -9,12 +9,9 @@ Invariants
     * Single-use products and sums are computed together with their consumer, and hardly touch memory.
     * Prefetches run two tiles ahead, spread over the program.
 Files
-    select      what each operation is to instruction selection, and to the order of chains of instructions
-    addressing  the instruction for operands wherever they are
-    prefetch    software prefetch of what later tiles use
     format      the code as data
-    assemble    what happens between instructions: loads and stores; the passes over all instructions, register
+    assemble    choice of instructions, loads, stores and prefetches; the passes over all instructions, register
                 allocation among them, are in ``_kernels/programs``
 Add
-    an instruction: its opcode in ``_kernels/machine/interpreter.h``, its choice in ``select``
+    an instruction: its opcode in ``_kernels/machine/interpreter.h``, its choice in ``assemble``
 """

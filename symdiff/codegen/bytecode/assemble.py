@@ -1,16 +1,26 @@
 """From a scalar program to the code of the interpreter (``_kernels/machine/interpreter.h``).
 
-``select.py`` has selected instructions for the accumulator and their order. This module decides when inputs are
-loaded and results stored. What happens at every step (registers, places in memory, words) is compiled and works on
-arrays (``_kernels/programs``).
+Instructions are selected and ordered for a machine with one accumulator. The result of a step stays there for the next
+one, and such steps are a chain. A product or sum with a single use is computed together with its consumer, so sums of
+products, which are most of linear algebra, hardly touch memory. List scheduling orders the chains so that divisions,
+which occupy a unit of their own for long, run beside other work. The operations on numbers are exactly those of
+generated C.
+
+This module says what each operation is to these passes, which form an instruction has (operands in registers, in
+memory or numbers), and when inputs are loaded, results stored and later tiles prefetched. The passes over every step
+(registers, places in memory, words) are compiled and work on arrays (``_kernels/programs``).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
-from ..._kernels.interpreter import OPCODES, VECTORS, registers
+from ..._kernels.interpreter import LINE, LINES, OPCODES, VECTORS, registers
+from ..._kernels.programs.steps import Selection, Steps
+from ..._kernels.programs.steps import schedule as ordered
+from ..._kernels.programs.tape import Tape
 from ..._kernels.programs.words import NAMES as REGISTERS
 from ..._kernels.programs.words import Writer, allocate_registers
 from ...ground.gc_pause import paused
@@ -18,12 +28,172 @@ from ...lowering.program import Program
 from ..c.spelling import spelling
 from ..c.target import Target
 from ..row_blocks import Block, Run, load_blocks, split_runs, store_blocks
-from .addressing import form_of
 from .format import Bytecode
-from .prefetch import prefetches
-from .select import schedule, select_instructions
 
-__all__ = ["WAITING", "assemble"]
+__all__ = [
+    "ABLE",
+    "ACCUMULATOR",
+    "WAITING",
+    "assemble",
+    "form_of",
+    "is_called",
+    "prefetches",
+    "schedule",
+    "select_instructions",
+]
+
+
+def prefetches(
+    port: int, elements: Collection[int], size: int, item: int, lanes: int, columns: bool
+) -> Iterator[tuple[int, ...]]:
+    """Give the instructions that ask for the elements of one input or output.
+
+    Parameters
+    ----------
+    port : int
+        Number of the input; ``~number`` of an output.
+    elements : collection of int
+        What is read or written of it.
+    size : int
+        Elements of one sample.
+    item : int
+        Bytes of an element.
+    lanes : int
+        Numbers in one vector.
+    columns : bool
+        Neighbours in memory are samples.
+    """
+    if columns:
+        yield from ((OPCODES["ask_column"], port, e) for e in sorted(elements))
+        return
+    # short rows without gaps are fewer lines than samples
+    count = min(LINE, size * item) * VECTORS * lanes // LINE
+    for line in sorted({e * item // LINE for e in elements}):
+        yield from ((OPCODES["ask_rows"], port, line * LINE, first) for first in range(0, count, LINES))
+
+
+#: What a step reads in the accumulator.
+ACCUMULATOR = -1
+#: Operations that fuse with the one that computes their argument, and those they fuse with.
+_OUTER = frozenset(("add", "subtract", "multiply", "divide"))
+_INNER = frozenset(("add", "subtract", "multiply"))
+#: Operations of three operands, of which one may be in the accumulator; of "fma" the first or the last.
+_THREE = frozenset(("where", "fma"))
+#: Operations that may read registers: some, and of two in one each of some outer ones with each of some inner ones.
+ABLE = frozenset(("add", "subtract", "multiply", "divide", "add_multiply", "subtract_multiply"))
+#: Times of one vector in the unit for divisions, measured, in those of a step that reads one operand from memory.
+_SLOW = {"divide": 7.0, "sqrt": 12.0}
+
+
+def is_called(op: str) -> bool:
+    """Tell whether an operation is a function that is called: it takes nothing from the accumulator."""
+    return not any(f"{op}_{form}" in OPCODES for form in ("m", "mm", "mmm"))
+
+
+@cache
+def _roles(names: tuple[str, ...], functions: Collection[str] | None) -> bytes:
+    """Return what each operation is to the passes."""
+    called = frozenset(filter(is_called, names)) if functions is None else functions
+    pairs = [both.partition("_")[::2] for both in ABLE if "_" in both]
+    outer, inner = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    kinds: tuple[Collection[str], ...] = (_OUTER, _INNER, _THREE, ("fma",), called, ABLE, outer, inner)
+    return bytes(sum(1 << bit for bit, kind in enumerate(kinds) if op in kind) for op in names)
+
+
+@cache
+def _times(names: tuple[str, ...]) -> tuple[float, ...]:
+    return tuple([sum(_SLOW.get(part, 0.0) for part in op.split("_")) for op in names])
+
+
+def select_instructions(
+    tape: Tape, outputs: Iterable[Sequence[int]], functions: frozenset[str] | None = None
+) -> Selection:
+    """Return the steps that compute the given values, in the program's order except for fused operations.
+
+    Parameters
+    ----------
+    tape : Tape
+        A program.
+    outputs : iterable of sequence of int
+        Values that are wanted.
+    functions : frozenset of str, optional
+        Operations that take nothing from the accumulator; by default those that have no instruction.
+
+    Returns
+    -------
+    Selection
+    """
+    return Selection(tape, outputs, _roles(tape.names, functions))
+
+
+def empty_steps(names: tuple[str, ...]) -> Steps:
+    """Return no steps, to which some may be added by hand."""
+    return Steps(names, _roles(names, None))
+
+
+def schedule(steps: Steps) -> Steps:
+    """Return the steps in an order that has divisions run beside other work.
+
+    A list schedule: of the next few chains whose operands are there, one that divides when the
+    unit for that is free, else the first one that need not wait for it.
+    """
+    return ordered(steps, _times(steps.names))
+
+
+#: Operations whose two operands may change places.
+_SYMMETRIC = frozenset(("add", "multiply"))
+#: Operations that have instructions for operands of every kind.
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))
+
+
+@cache
+def form_of(name: str, kinds: str, same: tuple[int, ...]) -> tuple[int, tuple[tuple[int, bool], ...]]:
+    """Return the instruction for an operation on operands of some kinds.
+
+    Parameters
+    ----------
+    name : str
+        The operation, or two in one.
+    kinds : str
+        Where each operand is: in the accumulator, in a register, in memory ("m"), or a number ("n").
+    same : tuple of int
+        For each operand the first one that is the same; empty where all differ.
+
+    Returns
+    -------
+    opcode : int
+    operands : tuple of (int, bool)
+        Those that are words of the instruction, in its order, and whether they are read among the vectors.
+    """
+    operands: list[tuple[str, int]] = []
+    for i, kind in enumerate(kinds):
+        able = i == 2 if name == "fma" else name in ABLE and "k" not in _form(operands)
+        operands.append(("k" if kind == "n" and able else "m" if kind == "n" else kind, i))
+    outer, _, inner = name.partition("_")
+    if outer in _ARITHMETIC and inner:
+        pair = [operand for operand in operands if operand[0] != "a"]
+        if inner in _SYMMETRIC:
+            pair.sort(key=_by_kind)
+        first = outer in _SYMMETRIC or operands[0][0] == "a"
+        operands = [("a", ACCUMULATOR), *pair] if first else [*pair, ("a", ACCUMULATOR)]
+    elif name in _SYMMETRIC:
+        operands.sort(key=_by_kind)
+    for k in range(1, len(operands)):
+        (kind, i), (before, j) = operands[k], operands[k - 1]
+        again = bool(same) and kind == before == "m" and same[i] == same[j]
+        if again and f"{name}_{_form(operands[:k])}s{_form(operands[k + 1 :])}" in OPCODES:
+            operands[k] = "s", ACCUMULATOR
+    order = tuple([(i, kind == "k") for kind, i in operands if kind in "mk"])
+    return OPCODES[f"{name}_{_form(operands)}"], order
+
+
+def _by_kind(operand: tuple[str, int]) -> int:
+    return "ambck".index(operand[0])
+
+
+def _form(operands: list[tuple[str, int]]) -> str:
+    return "".join([kind for kind, _ in operands])
+
 
 #: Values that wait in memory to be stored together. Rows are written from their beginning to
 #: their end where this allows it, which caches and their prefetchers like; but what waits has

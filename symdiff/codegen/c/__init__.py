@@ -10,17 +10,10 @@ Invariants
     * Text that the interpreter shares is read from the headers of ``_kernels``.
 Files
     target       the machine that code is written for
-    layout       the layout of a unit's arrays
-    texts        text of the headers that generated code shares with the package
     preamble     vectors, and how they are filled from rows
     spelling     how each operation is written
-    interleave   which kernels process two vectors at once
-    together     sines and cosines of one angle
-    prefetch     software prefetch of later rows
-    fills        runs of constants in outputs
-    body         the operations, loads and stores
-    turns        the body of a loop, with the loop
-    emit         the whole function
+    body         the operations, loads, stores, prefetches and constants; interleaved vectors
+    emit         the whole function, or a loop with a program in it
     standalone   a function that other languages can call
 Add
     an operation: a row in ``spelling``; a function that C lacks: its text in ``_kernels/functions/special.h``

@@ -1,25 +1,371 @@
 """The body of a generated kernel: the operations of a program, and how values come in and go out.
 
-A short program is one function, whose values the compiler keeps in registers. A large one becomes many
-functions of bounded length around a workspace, because the time a compiler needs for one
-function grows faster than its length.
+A short program is one function, whose values the compiler keeps in registers. A large one becomes many functions of
+bounded length around a workspace, because the time a compiler needs for one function grows faster than its length.
+
+**Interleaving.** A processor looks some hundred instructions ahead, which is hardly more than one vector takes, and in
+a chain of functions each instruction waits for the one before. A second vector of samples, one operation for each in
+turn, hides that latency as long as registers hold the values of both.
+
+**Sines and cosines.** Derivatives have both of nearly every angle. Whichever comes first in the program computes them,
+so the order of other operations does not change; the bits are those of either function alone.
+
+**Constants of outputs**, structural zeros above all, are filled by loops over tables: the text grows with the number
+of runs of equal constants, and not with their lengths. In rows, short runs are stored as other blocks are; in columns,
+each element is a column of its own.
+
+**Software prefetch.** The hardware prefetcher follows a stream to the end of its page and begins anew behind it, and
+it follows a few streams only. So the code asks for memory itself. Narrow rows of consecutive samples are one stream:
+all of its lines are asked for, some kilobytes ahead, and come to the first-level cache; so are columns, as long as
+they are few. More of them, and wide rows, which are a stream for each lane, come to the second-level cache: the
+first-level cache holds few outstanding requests. The code of a block of wide rows asks for the same block of later
+samples, which keeps few lines in flight at a time. Of short batches, which are in a cache, only wide rows and columns
+are asked for: light kernels on narrow rows would take a tenth longer there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from ...lowering.program import GIVEN, MASK_OPS, Program
-from ..row_blocks import cover_row, cover_wanted, split_runs
-from .fills import fills
-from .interleave import is_function, is_interleaved
-from .layout import BatchLayout
+from ...lowering.program import CHEAP, GIVEN, MASK_OPS, Program
+from ..row_blocks import Run, cover_row, cover_wanted, split_runs
 from .preamble import ITEM, block_widths
-from .prefetch import ColumnPrefetch, NoPrefetch, RowPrefetch
 from .spelling import literal
-from .together import sines_and_cosines, together
 
-__all__ = ["ARGUMENTS", "CHUNK", "Functions", "Pieces", "Whole", "length"]
+__all__ = [
+    "ARGUMENTS",
+    "CHUNK",
+    "FAR",
+    "FILL_COLUMNS",
+    "FILL_ROWS",
+    "BatchLayout",
+    "ColumnPrefetch",
+    "Functions",
+    "NoPrefetch",
+    "Pieces",
+    "RowPrefetch",
+    "Whole",
+    "fills",
+    "is_function",
+    "is_interleaved",
+    "length",
+    "sines_and_cosines",
+    "together",
+]
+
+
+#: Bytes of a sample's rows from which on rows are wide.
+WIDE = 512
+#: Bytes of narrow rows, of inputs and of outputs, between what is asked for and what is used. Memory answers within
+#: half of them, and a page has as many again; a first-level cache of 32 KB holds them.
+AHEAD = 1 << 13
+#: Bytes of a batch from which on narrow rows are prefetched.
+FAR = 1 << 22
+#: Most bytes of wide rows in flight; so many stay in the second-level cache until they are used.
+AT_ONCE = 1 << 18
+#: Vectors of samples from the current one to the one prefetched, of wide rows.
+VECTORS = 2
+#: Distance in bytes between two prefetches of a wide row. A cache line has 64 bytes. Lines that are read are prefetched
+#: twice, because the processor drops some requests; for lines that are written, one request is enough.
+STEPS = {"in": 32, "out": 64}
+#: Bytes of a line. Wide samples have rows of no more bytes too: the next ones are on the same or the next line.
+LINE = 64
+#: Least and most lines between what is asked for and what is used of a column, and of all columns together.
+LEAST, MOST, ALL = 8, 32, 256
+#: How a line is asked for that comes to the first-level cache, and to the second.
+FIRST_LEVEL, SECOND_LEVEL = {"in": "READ_SOON", "out": "WRITTEN_SOON"}, {"in": "COME", "out": "COME"}
+
+
+class RowPrefetch:
+    """Prints prefetches for a program in rows, each line once.
+
+    Parameters
+    ----------
+    program : Program
+    item : int
+        Bytes of a number.
+    lanes : int
+        Samples in a vector.
+    macro : str
+        Name of the C macro that prefetches wide rows, given an address and the stride between rows.
+    told : bool
+        Whether the code is told, by ``far``, that a batch is long enough for narrow rows to be prefetched.
+    still : sequence of bool
+        Inputs that are read from one sample.
+    """
+
+    def __init__(
+        self, program: Program, item: int, lanes: int, macro: str, *, told: bool, still: Sequence[bool] = ()
+    ) -> None:
+        self.rows = {"in": program.inputs, "out": program.outputs}
+        self.item, self.lanes, self.macro = item, lanes, macro
+        moving = [port.size for p, port in enumerate(program.inputs) if not (still and still[p])]
+        sizes = {"in": item * sum(moving), "out": item * sum(port.size for port in program.outputs)}
+        #: Bytes of a sample.
+        self.row = row = sum(sizes.values())
+        self.narrow, self.told = row < WIDE, told and row < WIDE
+        #: How many samples ahead wide rows are prefetched, or 0 if they are not.
+        self.samples = VECTORS * lanes if WIDE <= row <= AT_ONCE // (VECTORS * lanes) else 0
+        #: How many samples ahead narrow rows are prefetched.
+        self.ahead = {kind: max(1, round(AHEAD / (lanes * size or 1))) * lanes for kind, size in sizes.items()}
+        self._printed: set[tuple[str, int]] = set()
+        self._moved: dict[str, int] = {}
+
+    def emit(self, kind: str, port: int, row: str, start: int, count: int) -> str:
+        """Return the prefetches of a block of later samples, without those that an earlier block has printed.
+
+        Parameters
+        ----------
+        kind : {"in", "out"}
+        port : int
+        row : str
+            C expression for the address of this vector's rows.
+        start, count : int
+            First element and number of elements of the block.
+        """
+        stride = f"s{kind[0]}{port}"
+        size = self.item * self.rows[kind][port].size
+        if self.narrow and not self.told and size == self.item:
+            return ""  # a sum takes as long as that
+        if self.narrow:
+            # the lines of all rows of a vector, as they lie without gaps: each by its row and its place there
+            lines = -(-size * self.lanes // LINE)
+            self._moved[row] = moved = self._moved.get(row, 0) + self.item * count
+            new = self._new(row, range(min(lines, -(-moved * lines // size))))
+            places = [divmod(LINE * k, size) for k in new]
+            text = "".join(f"{FIRST_LEVEL[kind]}({row}+{at}+{self.ahead[kind] + r}*{stride})\n" for r, at in places)
+            return f"if(far){{\n{text}}}\n" if text and self.told else text
+        if not self.samples or size <= LINE:
+            return ""
+        step = STEPS[kind]
+        new = self._new(row, range(self.item * start // step, (self.item * (start + count) - 1) // step + 1))
+        return "".join(f"{self.macro}({row}+{step * k}+{self.samples}*{stride},{stride});\n" for k in new)
+
+    def _new(self, row: str, lines: range) -> Iterator[int]:
+        """Yield the lines that no earlier call yielded."""
+        for k in lines:
+            if (row, k) not in self._printed:
+                self._printed.add((row, k))
+                yield k
+
+
+class ColumnPrefetch:
+    """Prints prefetches for a program in columns.
+
+    Parameters
+    ----------
+    program : Program
+    """
+
+    #: As in :class:`RowPrefetch`: columns are prefetched always.
+    row, told = 0, False
+
+    def __init__(self, program: Program) -> None:
+        columns = sum(port.size for port in (*program.inputs, *program.outputs))
+        self.macros = FIRST_LEVEL if LEAST * columns <= ALL else SECOND_LEVEL
+        #: How many bytes ahead.
+        self.ahead = LINE * min(MOST, max(LEAST, ALL // max(1, columns)))
+
+    def emit(self, kind: str, port: int, row: str, start: int, count: int) -> str:
+        """Return the prefetches of some columns, as :meth:`RowPrefetch.emit` does of rows."""
+        stride = f"s{kind[0]}{port}"
+        return "".join(f"{self.macros[kind]}({row}+{self.ahead}+{e}*{stride})\n" for e in range(start, start + count))
+
+
+class NoPrefetch:
+    """Prints nothing, for arrays that are in a cache."""
+
+    #: As in :class:`RowPrefetch`.
+    row, told, narrow = 0, False, False
+
+    def emit(self, kind: str, port: int, row: str, start: int, count: int) -> str:
+        """Return nothing."""
+        return ""
+
+
+#: Functions that write the runs: in columns those of a tile of samples, in rows those of a vector of samples.
+FILL_COLUMNS, FILL_ROWS = "fill_columns", "fill_rows"
+
+_COLUMNS = (
+    f"static void {FILL_COLUMNS}(long begin,long end,char*const*out,const long*so){{\n"
+    "for(int k=0;k<%d;k++){V v=B(fill_number[k]);long s=so[fill_port[k]];\n"
+    "char*y=out[fill_port[k]]+fill_start[k]*s;\n"
+    "for(int e=fill_start[k];e<fill_stop[k];e++,y+=s)"
+    "for(char*stop=y+end*(long)sizeof(D),*p=y+begin*(long)sizeof(D);p<stop;p+=sizeof(U)){V_PUT(p,v)COME(p+2048)}}}\n"
+)
+# Without a distance between samples there is one only. The last vector of a run overlaps the one before it.
+_ROWS = (
+    f"static void {FILL_ROWS}(long i,char*const*out,const long*so){{\n"
+    "for(int k=0;k<%d;k++){V v=B(fill_number[k]);long s=so[fill_port[k]],n=fill_stop[k]-fill_start[k];\n"
+    "char*y=out[fill_port[k]]+i*s+fill_start[k]*(long)sizeof(D);\n"
+    "for(int l=0;l<(s?W:1);l++,y+=s){D*p=(D*)y;for(long e=0;e+W<n;e+=W)V_PUT(p+e,v)V_PUT(p+n-W,v)}}}\n"
+)
+
+
+def fills(program: Program, *, columns: bool, single: bool) -> str:
+    """Print the function that fills the runs of constants of all outputs, or nothing where there are none.
+
+    Parameters
+    ----------
+    program : Program
+    columns, single : bool
+        As in :func:`symdiff.codegen.c.emit.emit_c`.
+    """
+    found = [
+        (port, run)
+        for port, values in enumerate(program.stores)
+        if len(values) > 1
+        for run in split_runs(values, program.consts, 1 if columns else None)[0]
+    ]
+    return _table(found, program, single) + (_COLUMNS if columns else _ROWS) % len(found) if found else ""
+
+
+def _table(found: Sequence[tuple[int, Run]], program: Program, single: bool) -> str:
+    ports, starts, stops = (
+        ",".join(map(str, row)) for row in zip(*((port, run.start, run.stop) for port, run in found), strict=True)
+    )
+    numbers = ",".join(literal(program.consts[run.value], single) for _, run in found)
+    return (
+        f"static const int fill_port[]={{{ports}}},fill_start[]={{{starts}}},fill_stop[]={{{stops}}};\n"
+        f"static const T fill_number[]={{{numbers}}};\n"
+    )
+
+
+def sines_and_cosines(program: Program, near: Callable[[int, int], bool] = lambda i, j: True) -> dict[int, int]:
+    """Return the second value of each pair by its first.
+
+    Parameters
+    ----------
+    program : Program
+    near : callable, optional
+        Whether two values may be computed at one place.
+    """
+    first: dict[int, int] = {}
+    pairs: dict[int, int] = {}
+    for i, op in enumerate(program.ops):
+        if op in ("sin", "cos"):
+            other = first.setdefault(program.args[i][0], i)
+            if other not in pairs and program.ops[other] != op and near(other, i):
+                pairs[other] = i
+    return pairs
+
+
+def together(program: Program, pair: tuple[int, int], names: Sequence[str], otherwise: Mapping[int, str]) -> str:
+    """Print both values of a pair.
+
+    Parameters
+    ----------
+    program : Program
+    pair : tuple of int
+        The two values, the first one first.
+    names : sequence of str
+        What values are called, by their numbers.
+    otherwise : mapping of int to str
+        What both are where the second of two vectors is the first once more; empty for a first vector.
+    """
+    sine, cosine = sorted(pair, key=lambda i: program.ops[i] == "cos")
+    starts = [f"{names[i]}={otherwise[i]}" if otherwise else names[i] for i in (sine, cosine)]
+    call = f"{names[sine]}=do_sin_cos({names[program.args[sine][0]]},&{names[cosine]});"
+    return f"V {','.join(starts)};{'if(j!=i)' if otherwise else ''}{call}"
+
+
+class BatchLayout(NamedTuple):
+    """The layout of a unit's arrays, and whether it sums its results.
+
+    Parameters
+    ----------
+    columns : bool
+        Neighbours in memory are an element's values in consecutive samples; else they are the
+        elements of one sample.
+    single : bool
+        Numbers are float32.
+    reduce : bool
+        Results are summed over the batch.
+    constant : tuple of bool
+        Inputs of which all samples share one value; () for none.
+    packed : bool
+        Columns whose strides are known when the code is printed: consecutive samples are adjacent, and a port of
+        several elements holds one vector of samples for each element, one after the other.
+    narrow : bool
+        Of float32: computed with in float64.
+    """
+
+    columns: bool = False
+    single: bool = False
+    reduce: bool = False
+    constant: tuple[bool, ...] = ()
+    packed: bool = False
+    narrow: bool = False
+
+    @property
+    def computes_single(self) -> bool:
+        """Whether numbers are computed with in float32."""
+        return self.single and not self.narrow
+
+    def one_sample(self, port: int) -> bool:
+        """Tell whether an input is read from one sample."""
+        return bool(self.constant) and self.constant[port]
+
+    def moved(self, program: Program) -> list[int]:
+        """Return the elements of each port that differs from sample to sample."""
+        inputs = [port.size for p, port in enumerate(program.inputs) if not self.one_sample(p)]
+        return inputs + ([] if self.reduce else [port.size for port in program.outputs])
+
+
+#: The additions that an operation counts as that is not cheap.
+_SLOW = 8
+#: Operations that take longer than an addition, but are instructions.
+_BRIEF = frozenset(("divide", "sqrt", "floor", "ceil", "rint", "trunc", "sign", "copysign"))
+#: From so many operations for each number read or written on, a kernel is bound by arithmetic and not by memory, for
+#: rows and for columns. In columns each number is a stream of memory of its own, and two vectors ask twice as much of
+#: each, which processors prefetch less well.
+_WORK = {False: 2, True: 4}
+#: Bytes of a vector where a processor has 32 registers for sure; for shorter vectors it may have 16.
+_LONG = 64
+
+
+def is_interleaved(program: Program, lanes: int, layout: BatchLayout) -> bool:
+    """Tell whether a program is printed for two vectors, interleaved.
+
+    Parameters
+    ----------
+    program : Program
+    lanes : int
+        Numbers in a vector.
+    layout : BatchLayout
+    """
+    if layout.packed and max(layout.moved(program), default=1) > 1:
+        return False  # there is one vector
+    slow = sum(op not in CHEAP for op in program.ops)
+    moved = sum(port.size for port in (*program.inputs, *program.outputs))
+    registers = 32 if lanes * ITEM[layout.computes_single] >= _LONG else 16
+    busy = len(program.ops) - len(program.consts) + _SLOW * slow >= _WORK[layout.columns and not layout.packed] * moved
+    waits = any(map(is_function, program.ops))
+    return waits and busy and 2 * alive(program) <= registers
+
+
+def is_function(op: str) -> bool:
+    """Tell whether the latency of an operation leaves the processor idle with one vector."""
+    return op not in CHEAP and op not in _BRIEF
+
+
+def alive(program: Program) -> int:
+    """Return the most values that are alive at once, together with the one that is computed; constants do not count."""
+    last: dict[int, int] = {}
+    for i, (op, args) in enumerate(zip(program.ops, program.args, strict=True)):
+        if op not in GIVEN:
+            last.update(dict.fromkeys(args, i))
+    ends = [0] * len(program.ops)
+    for v, i in last.items():
+        ends[i] += v not in program.consts
+    most = now = 0
+    for i, op in enumerate(program.ops):
+        now += i in last and op != "const"
+        most = max(most, now)
+        now -= ends[i]
+    return most
+
 
 #: Operations in one C function; code up to twice as long stays whole.
 CHUNK = 500

@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.primitives import complete
 from ...graph.scalars.functions import FUNCTIONS
 from ...lowering.program import SIGNATURES
-from .texts import texts_with, with_needs
+from .preamble import texts_with, with_needs
 
 __all__ = ["Spelling", "library_symbol", "literal", "spelling"]
 

@@ -1,7 +1,7 @@
 """Portable C99 for other programs: scalar, with a loop over samples, and with the standard library alone.
 
 Takes
-    graph nodes, and what lowers them to a scalar program
+    graph nodes, and a function that lowers them to a scalar program
 Gives
     :class:`~symdiff.codegen.c99.emit.Exported`: a source and its header, which are C++ as well
 Invariants
@@ -9,13 +9,8 @@ Invariants
     * A name of a user's reaches the source only where it is harmless in C and C++; comments say what others are.
     * Loops over arrays are those of a plan; sizes that are letters are arguments.
 Files
-    names       which names are harmless, and text in comments
-    spelling    how each operation is written
-    program     a scalar program as functions
-    matrices    functions of square matrices of any size
-    conditions  sizes in C, and what has to hold of them
-    arrays      a plan as loops
+    arrays      how each operation is written; scalar programs, matrices, and a plan as loops
     emit        the two files
 Add
-    an operation: a row in ``spelling``; a kind of step: a method in ``arrays``
+    an operation: a row of ``arrays``; a kind of step: a method in ``arrays``
 """

@@ -1,18 +1,24 @@
 """A plan as C99: loops over arrays whose sizes may be arguments of the function.
 
-Each step of the plan is a block of ``sd_sample``. Arrays between the steps stand in a workspace, row by row.
+Each step of the plan is a block of ``sd_sample``; arrays between the steps stand in a workspace, row by row. A scalar
+program is a function of one sample, whose values are local constants. Square matrices of any size have functions of
+their own: elimination with partial pivoting, and Cholesky's factorization. The function checks that sizes fit the
+plan.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
 from ...graph import Node
+from ...graph.primitives import complete
 from ...graph.sizes import Dim, Span, product
 from ...lowering.plan.access import Access, AxisIndex
 from ...lowering.plan.plan import Plan
@@ -31,13 +37,383 @@ from ...lowering.plan.steps import (
     loops_of,
     nested,
 )
-from ...lowering.program import Program
-from .conditions import conditions_of, dim_text
-from .matrices import FUNCTIONS_OF_MATRICES, matrix_text
-from .program import element_lines, unused
-from .spelling import functions_text, literal
+from ...lowering.program import MASK_OPS, SIGNATURES, Program
+from .. import scalars
+from ..scalars import ARITHMETIC, LIBM, LIBRARY, OWN, Parts, text_of
 
-__all__ = ["ArrayCode"]
+__all__ = [
+    "FUNCTIONS_OF_MATRICES",
+    "ArrayCode",
+    "conditions_of",
+    "dim_text",
+    "element_lines",
+    "functions_text",
+    "literal",
+    "matrix_text",
+    "sample_functions",
+    "statement",
+    "unused",
+]
+
+
+_FORMS = {
+    **ARITHMETIC,
+    "logical_and": "{} && {}",
+    "logical_or": "{} || {}",
+    "logical_not": "!{}",
+    "to_real": "{} ? 1.0 : 0.0",
+    "where": "{} ? {} : {}",
+}
+
+complete((*_FORMS, *LIBM, *OWN, *LIBRARY), __name__, SIGNATURES)
+
+
+def literal(x: float) -> str:
+    """Print a number as C, whose macros of infinity and nan are of type float.
+
+    Examples
+    --------
+    >>> literal(0.1), literal(float("-inf"))
+    ('0.1', '(-(double)INFINITY)')
+    """
+    return scalars.literal(x, "(double)")
+
+
+def statement(op: str, number: int, operands: Sequence[str]) -> str:
+    """Return the declaration of value ``number``, which is ``op`` of some operands.
+
+    Examples
+    --------
+    >>> statement("add", 3, ["x0[0]", "v2"])
+    'const double v3 = x0[0] + v2;'
+    """
+    _refuse_library(op)
+    form = _FORMS.get(op)
+    text = form.format(*operands) if form else f"{LIBM.get(op) or OWN[op]}({', '.join(operands)})"
+    return f"const {'int m' if op in MASK_OPS else 'double v'}{number} = {text};"
+
+
+def _refuse_library(op: str) -> None:
+    if op in LIBRARY:
+        raise UnsupportedError(
+            f"{LIBRARY[op]} is computed by SciPy, which C that stands alone cannot call; export it with "
+            "target='cython', or call the kernel"
+        )
+
+
+def functions_text(programs: Collection[Program], more: Collection[str] = ()) -> str:
+    """Return the functions that some programs need beside C's library, each behind those that it calls.
+
+    Parameters
+    ----------
+    programs : collection of Program
+    more : collection of str
+        Operations that are needed besides.
+    """
+    used = {op for program in programs for op in program.ops} | set(more)
+    for op in sorted(used):
+        _refuse_library(op)
+    return text_of(OWN[op] for op in used if op in OWN)
+
+
+class _Sample(Parts):
+    """The functions of a program, while they are printed."""
+
+    end = ";"
+
+    def literal(self, x: float) -> str:
+        return literal(x)
+
+    def functions(self) -> Iterator[str]:
+        if self.whole:
+            lines = [line for number, part in enumerate(self.parts) for line in self._compute(part, number)]
+            yield self._last([*lines, *self._checks(), *chain.from_iterable(self.stores)])
+            return
+        calls = []
+        for number, part in enumerate(self.parts):
+            yield self._function(f"sd_part{number}", self._compute(part, number))
+            calls.append(f"sd_part{number}({self.passed});")
+        stores = []
+        for number, lines in enumerate(self.stores):
+            yield self._function(f"sd_store{number}", lines)
+            stores.append(f"sd_store{number}({self.passed});")
+        yield self._last([*calls, *self._checks(), *stores])
+
+    def _function(self, name: str, lines: Iterable[str]) -> str:
+        body = "".join(f"  {line}\n" for line in lines)
+        return f"static void {name}({self.declared}) {{\n{unused(self.ports, body)}{body}}}\n"
+
+    def _last(self, lines: Iterable[str]) -> str:
+        body = "".join(f"  {line}\n" for line in [*lines, "return 0;"])
+        return f"static int sd_sample({self.declared}) {{\n{unused(self.ports, body)}{body}}}\n"
+
+    def _checks(self) -> Iterator[str]:
+        for value, _ in self.program.checks:
+            yield f"if ({self.operand(value)} == 0.0) return 1;"
+
+    def _compute(self, values: Sequence[int], number: int) -> Iterator[str]:
+        ops, args = self.program.ops, self.program.args
+        for i in values:
+            yield statement(ops[i], i, [self.operand(a, number) for a in args[i]])
+            if i in self.slots:
+                yield f"w[{self.slots[i]}] = {f'm{i} ? 1.0 : 0.0' if ops[i] in MASK_OPS else f'v{i}'};"
+
+
+def sample_functions(program: Program) -> tuple[str, int]:
+    """Print the functions of a program, and return how many numbers of workspace they take.
+
+    The last one is ``int sd_sample(x0, ..., y0, ..., w)``, which returns 0, or 1 where a matrix is singular.
+    """
+    sample = _Sample(program)
+    return "\n".join(sample.functions()), len(sample.slots)
+
+
+def unused(names: Iterable[str], body: str) -> str:
+    """Return a line for each argument that a function does not read, of which compilers would warn."""
+    read = set(re.findall(r"\b\w+\b", body))
+    return "".join(f"  (void){name};\n" for name in names if name not in read)
+
+
+def element_lines(program: Program, loads: Mapping[tuple[int, int], str]) -> tuple[list[str], list[list[str]]]:
+    """Return the statements of a program within a loop, and what is stored in each output.
+
+    Parameters
+    ----------
+    program : Program
+    loads : mapping of (int, int) to str
+        What is read for each element of each input.
+    """
+
+    def operand(i: int) -> str:
+        op = program.ops[i]
+        if op == "const":
+            return literal(program.consts[i])
+        if op == "load":
+            port, element = program.args[i]
+            return loads[port, element]
+        return f"m{i}" if op in MASK_OPS else f"v{i}"
+
+    lines = [statement(program.ops[i], i, [operand(a) for a in program.args[i]]) for i in program.computed]
+    lines += [f"if ({operand(value)} == 0.0) return 1;" for value, _ in program.checks]
+    return lines, [[operand(v) for v in store] for store in program.stores]
+
+
+_UNKNOWN = """\
+/* whether an element is nan: then all results are */
+static int sd_unknown(ptrdiff_t n, const double *a) {
+  for (ptrdiff_t i = 0; i < n * n; i++)
+    if (a[i] != a[i]) return 1;
+  return 0;
+}
+"""
+
+_ELIMINATE = """\
+/* Gauss's elimination with partial pivoting of a, n by n, and the rows of c, n by k; 1 where a pivot is 0.
+   The sign of the permutation is in sign, and the pivots are on the diagonal. */
+static int sd_eliminate(ptrdiff_t n, ptrdiff_t k, double *a, double *c, double *sign) {
+  int singular = 0;
+  *sign = 1.0;
+  for (ptrdiff_t j = 0; j < n; j++) {
+    ptrdiff_t p = j;
+    for (ptrdiff_t i = j + 1; i < n; i++)
+      if (fabs(a[i * n + j]) > fabs(a[p * n + j])) p = i;
+    if (p != j) {
+      for (ptrdiff_t l = 0; l < n; l++) {
+        const double t = a[p * n + l];
+        a[p * n + l] = a[j * n + l];
+        a[j * n + l] = t;
+      }
+      for (ptrdiff_t l = 0; l < k; l++) {
+        const double t = c[p * k + l];
+        c[p * k + l] = c[j * k + l];
+        c[j * k + l] = t;
+      }
+      *sign = -*sign;
+    }
+    if (a[j * n + j] == 0.0) {
+      singular = 1;
+      continue;
+    }
+    for (ptrdiff_t i = j + 1; i < n; i++) {
+      const double t = a[i * n + j] / a[j * n + j];
+      if (t == 0.0) continue;
+      for (ptrdiff_t l = j + 1; l < n; l++) a[i * n + l] -= t * a[j * n + l];
+      for (ptrdiff_t l = 0; l < k; l++) c[i * k + l] -= t * c[j * k + l];
+    }
+  }
+  return singular;
+}
+"""
+
+_SOLVE = """\
+/* c, n by k, becomes the solution for a, or for its transpose; w has room for n * n numbers */
+static int sd_solve(ptrdiff_t n, ptrdiff_t k, const double *a, int turned, double *c, double *w) {
+  double sign;
+  if (sd_unknown(n, a)) {
+    for (ptrdiff_t i = 0; i < n * k; i++) c[i] = (double)NAN;
+    return 0;
+  }
+  for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t j = 0; j < n; j++) w[i * n + j] = turned ? a[j * n + i] : a[i * n + j];
+  if (sd_eliminate(n, k, w, c, &sign)) return 1;
+  for (ptrdiff_t i = n - 1; i >= 0; i--) {
+    for (ptrdiff_t j = i + 1; j < n; j++) {
+      const double t = w[i * n + j];
+      for (ptrdiff_t l = 0; l < k; l++) c[i * k + l] -= t * c[j * k + l];
+    }
+    for (ptrdiff_t l = 0; l < k; l++) c[i * k + l] /= w[i * n + i];
+  }
+  return 0;
+}
+"""
+
+_INVERT = """\
+static int sd_invert(ptrdiff_t n, const double *a, int turned, double *c, double *w) {
+  for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t j = 0; j < n; j++) c[i * n + j] = i == j ? 1.0 : 0.0;
+  return sd_solve(n, n, a, turned, c, w);
+}
+"""
+
+_DET = """\
+/* the determinant: mantissas are multiplied and exponents added, so that no part of the product overflows */
+static double sd_det(ptrdiff_t n, const double *a, double *w) {
+  double product;
+  long exponents = 0;
+  if (sd_unknown(n, a)) return (double)NAN;
+  for (ptrdiff_t i = 0; i < n * n; i++) w[i] = a[i];
+  sd_eliminate(n, 0, w, w, &product);
+  for (ptrdiff_t i = 0; i < n; i++) {
+    int exponent = 0;
+    product = frexp(product, &exponent); /* of inf and nan they are themselves, and the exponent counts nothing */
+    exponents += exponent;
+    exponent = 0;
+    product *= frexp(w[i * n + i], &exponent);
+    exponents += exponent;
+  }
+  return ldexp(product, exponents > 9999 ? 9999 : exponents < -9999 ? -9999 : (int)exponents);
+}
+"""
+
+_LOGABSDET = """\
+/* log(abs(det(a))); nan for a negative determinant where that is to be seen */
+static double sd_logdet(ptrdiff_t n, const double *a, int absolute, double *w) {
+  double sum = 0.0, sign;
+  if (sd_unknown(n, a)) return (double)NAN;
+  for (ptrdiff_t i = 0; i < n * n; i++) w[i] = a[i];
+  if (sd_eliminate(n, 0, w, w, &sign)) return -(double)INFINITY;
+  for (ptrdiff_t i = 0; i < n; i++) {
+    sum += log(fabs(w[i * n + i]));
+    if (w[i * n + i] < 0.0) sign = -sign;
+  }
+  return absolute || sign > 0.0 ? sum : (double)NAN;
+}
+"""
+
+_CHOLESKY = """\
+/* the lower triangular factor of a, whose lower triangle alone is read; 1 where there is none */
+static int sd_cholesky(ptrdiff_t n, const double *a, double *c) {
+  int unknown = 0;
+  for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t j = 0; j <= i; j++) unknown |= a[i * n + j] != a[i * n + j];
+  for (ptrdiff_t i = 0; i < n; i++) {
+    for (ptrdiff_t j = 0; j < n; j++) c[i * n + j] = unknown ? (double)NAN : 0.0;
+    for (ptrdiff_t j = 0; j <= i && !unknown; j++) {
+      double t = a[i * n + j];
+      for (ptrdiff_t l = 0; l < j; l++) t -= c[i * n + l] * c[j * n + l];
+      if (i == j && t <= 0.0) return 1;
+      c[i * n + j] = i == j ? sqrt(t) : t / c[j * n + j];
+    }
+  }
+  return 0;
+}
+"""
+
+_NEEDS: dict[str, tuple[str, ...]] = {
+    "inv": (_UNKNOWN, _ELIMINATE, _SOLVE, _INVERT),
+    "solve": (_UNKNOWN, _ELIMINATE, _SOLVE),
+    "det": (_UNKNOWN, _ELIMINATE, _DET),
+    "logdet": (_UNKNOWN, _ELIMINATE, _LOGABSDET),
+    "cholesky": (_CHOLESKY,),
+}
+
+#: The row of ``_NEEDS`` and the call that computes each function of the matrix ``a``, which has ``rows``, into ``c``.
+FUNCTIONS_OF_MATRICES: dict[str, tuple[str, str]] = {
+    "inv": ("inv", "if (sd_invert(rows, a, 0, c, factor)) return 1;"),
+    "inv_transposed": ("inv", "if (sd_invert(rows, a, 1, c, factor)) return 1;"),
+    "solve": ("solve", "if (sd_solve(rows, columns, a, 0, c, factor)) return 1;"),
+    "solve_transposed": ("solve", "if (sd_solve(rows, columns, a, 1, c, factor)) return 1;"),
+    "det": ("det", "c[0] = sd_det(rows, a, factor);"),
+    "logdet": ("logdet", "c[0] = sd_logdet(rows, a, 0, factor);"),
+    "logabsdet": ("logdet", "c[0] = sd_logdet(rows, a, 1, factor);"),
+    "cholesky": ("cholesky", "if (sd_cholesky(rows, a, c)) return 1;"),
+}
+
+
+def matrix_text(ops: Collection[str]) -> str:
+    """Return the functions that some functions of matrices need, each once and in order."""
+    needed = [text for op in ops for text in _NEEDS[FUNCTIONS_OF_MATRICES[op][0]]]
+    order = dict.fromkeys(text for texts in _NEEDS.values() for text in texts)
+    return "".join(f"{text}\n" for text in order if text in needed)
+
+
+def dim_text(size: Dim, letters: Mapping[str, str]) -> str:
+    """Print a size as an expression of C, in brackets where it is a sum.
+
+    Examples
+    --------
+    >>> from symdiff.graph.sizes import named
+    >>> dim_text(named("n") * 2 - 1, {"n": "n"})
+    '(2 * n - 1)'
+    """
+    if isinstance(size, int):
+        return str(size) if size >= 0 else f"({size})"
+    text = ""
+    for names, coefficient in size.terms:
+        factors = [letters[name] for name in names]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, str(abs(coefficient)))
+        sign = "-" if coefficient < 0 else "+"
+        text += f" {sign} {' * '.join(factors)}" if text else f"{sign.strip('+')}{' * '.join(factors)}"
+    return f"({text})" if len(size.terms) > 1 or " " in text or text.startswith("-") else text
+
+
+def conditions_of(plan: Plan, spans: Sequence[Span], letters: Mapping[str, str]) -> Iterator[str]:
+    """Give what has to hold of the sizes, as C; what holds of all is left out."""
+    yield from (f"{name} >= {plan.least}" for name in letters.values())
+    for start, step, length, size in (*((*check.item, check.size) for check in plan.checks), *spans):
+        last = start if length is None else start + (length - 1) * step
+        for index in (start, last):
+            yield from _holds(index, 0, letters)
+            yield from _holds(size, index + 1, letters)
+        if length is not None:
+            yield from _holds(length, 0, letters)
+    for each in nested(plan.steps):
+        for size in loops_of(each):
+            yield from _holds(size, 1, letters)
+        if isinstance(each, LoopStep):
+            for node, place in zip(each.results, each.places, strict=True):
+                for where, size in zip(place, node.shape, strict=True):
+                    count = each.loops[where.loop] if where.loop is not None else where.length or 1
+                    for index in (where.start, where.start + (count - 1) * where.step):
+                        yield from _holds(index, 0, letters)
+                        yield from _holds(size, index + 1, letters)
+
+
+def _holds(larger: Dim, least: Dim, letters: Mapping[str, str]) -> Iterator[str]:
+    difference = larger - least
+    if isinstance(difference, int):
+        if difference < 0:
+            raise UnsupportedError("a part of it is out of range for any size")
+        return
+    if all(coefficient >= 0 for _, coefficient in difference.terms):
+        return
+    if not any(coefficient < 0 for names, coefficient in difference.terms if names):
+        ones = sum(coefficient for _, coefficient in difference.terms)
+        if ones >= 0:  # with 1 for each letter, of which it is an increasing function
+            return
+    yield f"{dim_text(difference, letters)} >= 0"
+
 
 #: Constants of more numbers are refused: a compiler would read them for minutes.
 CONSTANTS = 100_000

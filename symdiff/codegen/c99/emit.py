@@ -19,12 +19,8 @@ from ...ground.budget import limits
 from ...lowering.plan.calls import has_steps
 from ...lowering.plan.planner import make_plan
 from ...lowering.program import Program
-from ..names import FORMULA
-from .arrays import ArrayCode
-from .conditions import dim_text
-from .names import comment, harmless_names
-from .program import sample_functions
-from .spelling import functions_text
+from ..names import FORMULA, comment, harmless_names
+from .arrays import ArrayCode, dim_text, functions_text, sample_functions
 
 __all__ = ["Exported", "emit_c99"]
 

@@ -11,10 +11,9 @@ Invariants
     * A delta is written into a diagonal, and never multiplied.
 Files
     writer        lines, names, numbers and sizes
-    contraction   contractions, two factors at a time in the cheapest order
     emit          each operation, and loading the text
-    standins      what symdiff takes from SciPy and has compiled only, with NumPy and ``math`` alone
-    alone         a module that needs NumPy alone, for export
+    special       functions by ``math``, and derivatives that SciPy lacks, to be copied
+    alone         a module that needs NumPy alone, or SciPy too, for export
     libraries     the lines in the words of JAX, PyTorch and the array API
     traced        functions that those lines call, in which shapes decide and numbers do not
 Add

@@ -1,7 +1,7 @@
-"""NumPy source that needs NumPy alone: one function with the user's names, and the functions that it calls.
+"""NumPy source that stands alone, with SciPy or without: one function with the user's names, and those that it calls.
 
-Those that symdiff has in Python (``graph/reference/numeric``), and stand-ins for SciPy's and for compiled ones
-(:mod:`.standins`), are copied into the text, without annotations. What neither has is refused by name.
+Functions that symdiff has in Python (``graph/reference/numeric``, :mod:`.special`) are copied into the text, without
+annotations. A function that the libraries lack is refused by name.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from typing import Any
 import numpy.typing as npt
 
 from ...errors import UnsupportedError
-from ...graph import INT, Node
+from ...graph import Node
 from ...graph.reference import numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Span, fixed
 from ..names import docstring, safe_names
 from .emit import Lines, emit_lines
-from .standins import basic, bessels, elliptic, gammas, incomplete, integrals, normal
 from .writer import number
 
 __all__ = ["emit_alone"]
@@ -33,9 +32,11 @@ __all__ = ["emit_alone"]
 #: Constants of more numbers are refused: nobody wants to read them, nor Python.
 CONSTANTS = 100_000
 SPECIAL = r"\bspecial\."
+#: Functions of SciPy's that :mod:`.special` has by Python's ``math``.
+BY_MATH = frozenset({"erf", "erfc", "expit", "gamma", "gammaln", "log_expit", "ndtr", "xlogy"})
 _NUMBERED = re.compile(r"[vcn][0-9]+")
-#: What is copied, the last that has a name; names of helpers differ.
-_MODULES = (numeric, basic, normal, gammas, incomplete, bessels, elliptic, integrals)
+#: Files whose functions are copied, the last that has a name. The last imports SciPy, and is read as text alone.
+_FILES = (str(numeric.__file__), str(Path(__file__).with_name("special.py")))
 _COMPILED = frozenset(row.name for row in FUNCTIONS.values() if row.special)
 
 _ERRORS = '''
@@ -99,8 +100,9 @@ def emit_alone(
     formula: Sequence[str] = (),
     results: Sequence[str] = (),
     spans: Sequence[Span] = (),
+    scipy: bool = False,
 ) -> str:
-    """Print a formula as a Python module that needs NumPy alone, with one function, ``evaluate``.
+    """Print a formula as a Python module that needs NumPy alone, or SciPy too, with one function, ``evaluate``.
 
     Parameters
     ----------
@@ -114,23 +116,25 @@ def emit_alone(
         What is computed and the names of it, for the docstring.
     spans : sequence of Span
         What it takes of axes whose sizes are letters.
+    scipy : bool
+        Call ``scipy.special`` where NumPy lacks a function.
 
     Raises
     ------
     UnsupportedError
-        For inputs of positions, functions that symdiff has compiled only, and constants of very many numbers.
+        For functions that the libraries lack, and constants of very many numbers.
     """
-    for node in inputs:
-        if node.dtype is INT:
-            raise UnsupportedError(f"the input {node.name!r:.80} holds positions; expected real numbers")
     names = argument_names([str(node.name) for node in inputs])
     written = emit_lines(inputs, nodes, names)
     writer = written.writer
     if writer.functions:
         raise UnsupportedError("a function of Python (sd.external), which no source holds")
     fitting = [writer.place(one[:3], one.size) for one in spans]
-    functions = _functions({*writer.calls, *re.findall(r"\bspecial\.(\w+)", "\n".join(writer.lines))})
-    text = [_head(functions), _ARGUMENTS]
+    if not scipy:
+        writer.lines[:] = [_by_math(line) for line in writer.lines]
+    functions = _functions(writer.calls | _called(writer.lines), scipy=scipy)
+    needs_scipy = scipy and bool(re.search(SPECIAL, "\n".join([*writer.lines, *functions])))
+    text = [_head(functions, scipy=needs_scipy), _ARGUMENTS]
     text += [f"\n\n{name} = {array_text(values)}\n" for name, values in writer.constants.items()]
     text += [f"\n\n{function}\n" for function in functions]
     text.append(signature_text(inputs, names, batched, reduce, formula, results, nodes))
@@ -158,12 +162,8 @@ def _is_harmless(name: str) -> bool:
 def _taken() -> frozenset[str]:
     """Return the names that Python or the module has."""
     taken = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "evaluate", "special", "batch"}
-    taken |= {
-        name
-        for name in (*(name for module in _MODULES for name in dir(module)), "results")
-        if not name.startswith("__")
-    }
-    return frozenset(taken | {"ShapeError", "SingularMatrixError"})
+    taken |= {name for name in (*dir(numeric), *_known()) if not name.startswith("__")}
+    return frozenset(taken | BY_MATH | {"results", "ShapeError", "SingularMatrixError"})
 
 
 def _sample(shape: str) -> str:
@@ -177,16 +177,28 @@ def _sample(shape: str) -> str:
 
 @cache
 def _known() -> Mapping[str, ast.FunctionDef]:
-    """Return the functions that may be copied, by name: stand-ins before symdiff's own."""
+    """Return the functions that may be copied, by name."""
     found: dict[str, ast.FunctionDef] = {}
-    for module in _MODULES:
-        source = Path(str(module.__file__)).with_suffix("").with_suffix(".py").read_text(encoding="utf-8")
+    for file in _FILES:
+        source = Path(file).with_suffix("").with_suffix(".py").read_text(encoding="utf-8")
         found |= {part.name: part for part in ast.parse(source).body if isinstance(part, ast.FunctionDef)}
     return found
 
 
+def _by_math(text: str) -> str:
+    """Put functions of this file in the place of SciPy's; refuse those that there are none for."""
+    for name in re.findall(r"\bspecial\.(\w+)", text):
+        if name not in BY_MATH:
+            raise UnsupportedError(f"{name} is a function that NumPy lacks")
+    return re.sub(SPECIAL, "", text)
+
+
+def _called(lines: Iterable[str]) -> set[str]:
+    return {name for line in lines for name in re.findall(r"(?<![\w.])(\w+)\(", line)} & BY_MATH
+
+
 class _Plain(ast.NodeTransformer):
-    """Leaves annotations away, and the module that stands for SciPy's."""
+    """Leaves annotations away."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
@@ -202,12 +214,6 @@ class _Plain(ast.NodeTransformer):
         assert node.value is not None
         return ast.copy_location(ast.Assign([node.target], node.value), node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == "special":
-            return ast.copy_location(ast.Name(node.attr, node.ctx), node)
-        return node
-
 
 def plain_function(function: ast.FunctionDef) -> ast.FunctionDef:
     """Return a copy of a function without annotations."""
@@ -216,29 +222,34 @@ def plain_function(function: ast.FunctionDef) -> ast.FunctionDef:
     return ast.fix_missing_locations(plain)
 
 
-def _functions(called: Collection[str]) -> list[str]:
+def _functions(called: Collection[str], *, scipy: bool) -> list[str]:
     """Return the text of some functions behind that of those which they call."""
     known = _known()
-    order: dict[str, ast.FunctionDef] = {}
+    order: dict[str, str] = {}
     waiting = sorted(called, reverse=True)
     while waiting:
         name = waiting.pop()
-        if name not in known and any(row.library == name for row in FUNCTIONS.values()):
-            raise UnsupportedError(f"{name} is computed by SciPy, which the module would need")
         if name not in known:
-            raise UnsupportedError(f"{name} is a function that NumPy lacks, and symdiff has compiled only")
+            raise UnsupportedError(f"{name} is a function that NumPy{' and SciPy lack' if scipy else ' lacks'}")
         if name in order:
             continue
-        plain = order[name] = plain_function(known[name])
-        used = [part.id for part in ast.walk(plain) if isinstance(part, ast.Name)]
-        waiting += sorted({other for other in used if other in known or other in _COMPILED}, reverse=True)
-    return [ast.unparse(part) for part in reversed(order.values())]
+        text = ast.unparse(plain_function(known[name]))
+        if not scipy and re.search(SPECIAL, text):
+            if not set(re.findall(r"\bspecial\.(\w+)", text)) <= BY_MATH:
+                raise UnsupportedError(f"{name} is a function that NumPy lacks")
+            text = re.sub(SPECIAL, "", text)
+        order[name] = text
+        used = {part.id for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Name)}
+        waiting += sorted(used & (known.keys() | _COMPILED), reverse=True)
+    return [*reversed(order.values())]
 
 
-def _head(functions: Iterable[str]) -> str:
+def _head(functions: Iterable[str], *, scipy: bool) -> str:
     """Return the beginning: what the module is, imports, and the errors that its functions raise."""
-    text = '"""A formula in NumPy, written by symdiff. It needs NumPy alone."""\n\n'
-    text += f"import math\n\nimport numpy as np\n\n{_ERRORS}"
+    needs = "NumPy and SciPy" if scipy else "NumPy alone"
+    text = f'"""A formula in NumPy, written by symdiff. It needs {needs}."""\n\n'
+    imported = "from scipy import special\n" if scipy else ""
+    text += f"import math\n\nimport numpy as np\n{imported}\n{_ERRORS}"
     return text + (f"\n{_SINGULAR}" if any("SingularMatrixError" in one for one in functions) else "") + "\n"
 
 
@@ -313,7 +324,7 @@ def body_text(
     text += fitting
     body = [line for line in writer.lines if not sized.match(line)]
     if body and guard:
-        text += [guard, *(f"    {re.sub(SPECIAL, '', line)}" for line in body)]
+        text += [guard, *(f"    {line}" for line in body)]
     else:
         text += body
     results = [f"_result({one}, batch, {reduce})" for one in found]

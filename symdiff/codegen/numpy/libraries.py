@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import UnsupportedError
-from ...graph import INT, Node, postorder
+from ...graph import Node, postorder
 from ...graph.reference import numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Span
@@ -272,13 +272,9 @@ def emit_library(
     Raises
     ------
     UnsupportedError
-        For inputs of positions, functions that the library lacks, and constants of very many numbers.
+        For functions that the library lacks, and constants of very many numbers.
     """
     library = LIBRARIES[name]
-    for node in inputs:
-        if node.dtype is INT:
-            raise UnsupportedError(f"the input {node.name!r:.80} holds positions; expected real numbers")
-
     names = argument_names([str(node.name) for node in inputs], _taken())
 
     def has(text: str) -> bool:
@@ -286,6 +282,8 @@ def emit_library(
 
     written = emit_lines(inputs, nodes, names, has)
     writer = written.writer
+    if writer.functions:
+        raise UnsupportedError("a function of Python (sd.external), which no source holds")
     if any(node.op in ("take", "put") for node in postorder(nodes)):
         raise UnsupportedError(f"elements at positions that a call brings have no form over {library.title}")
     fitting = [writer.place(one[:3], one.size) for one in spans]

@@ -7,7 +7,7 @@ A contraction of many factors names no order. Each stage that has to choose one 
   eliminated. It multiplies only pairs that share a sum and give no larger array, and counts axes.
 * :mod:`symdiff.lowering.arrays` has the scalars in its hands and counts the products that are not
   known to be zero.
-* :mod:`symdiff.codegen.numpy.contraction` multiplies whole arrays and counts
+* :mod:`symdiff.codegen.numpy.emit` multiplies whole arrays and counts
   :func:`multiplications`, of all orders of a few factors and step by step of more.
 
 Source: the exhaustive and the greedy search are those of Pfeifer, Haegeman and Verstraete,

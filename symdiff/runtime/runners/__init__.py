@@ -62,8 +62,8 @@ class Backend(NamedTuple):
     ----------
     serves : str
         What ``kernel.backend`` says, unless the runner changes while it is in use.
-    language : str
-        Of the source that runs, a key of :data:`symdiff.codegen.TARGETS`.
+    suffix : str
+        Suffix of a file with the source that runs.
     lower : callable
         Lowers a formula to what the runner takes; raises ``UnsupportedError`` to say why it cannot serve.
     make : callable
@@ -73,7 +73,7 @@ class Backend(NamedTuple):
     """
 
     serves: str
-    language: str
+    suffix: str
     lower: Callable[[Request], Lowered]
     make: Callable[[Request, Lowered, Options, FormulaRecord | None], Runner]
     instead: str | None = None
@@ -174,6 +174,6 @@ BACKENDS: dict[str, Backend] = {
     "auto": Backend("interpreter", "c", partial(lower, insist=False), partial(_scalar, TieredRunner), instead="numpy"),
     "native": Backend("c", "c", _insisting, partial(_scalar, NativeRunner)),
     "interpreter": Backend("interpreter", "c", _insisting, partial(_scalar, InterpreterRunner)),
-    "numpy": Backend("numpy", "numpy", _nothing, _numpy),
-    "cython": Backend("cython", "cython", _nothing, _cython),
+    "numpy": Backend("numpy", "py", _nothing, _numpy),
+    "cython": Backend("cython", "pyx", _nothing, _cython),
 }

@@ -48,7 +48,7 @@ class CythonRunner:
     Parameters
     ----------
     text : str
-        What :func:`~symdiff.codegen.cython.emit.emit_cython` printed.
+        What :func:`~symdiff.codegen.cython.emit_cython` printed.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     single : bool
         Numbers are float32.
     packed : bool
-        Of columns: all distances are known, see :class:`symdiff.codegen.c.layout.BatchLayout`.
+        Of columns: all distances are known, see :class:`symdiff.codegen.c.body.BatchLayout`.
     """
 
     reduce: bool = False

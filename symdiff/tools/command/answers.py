@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ...codegen import TARGETS
 from ...errors import ArgumentError, SymdiffError, UnsupportedError
 from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula
 from ...ground.budget import Opened
 from ...ground.guard import refuse
-from ..export import EXPORTS, export_text
 from .options import DECLARED, KINDS, declare, differentiate, read_shapes
 from .shown import printed, told
 
@@ -20,8 +20,9 @@ __all__ = ["FORMS", "answer", "main"]
 
 #: Bytes of memory that the process may take, characters of a text, and entries of a list.
 MEMORY, CHARACTERS, ENTRIES = 4 * 2**30, 20_000, 64
-#: Forms in which a derivative is copied.
-FORMS = ("text", "latex", "sympy", "mathml", *EXPORTS)
+#: Forms that a derivative is copied in, and their titles.
+FORMS = {"text": "text", "latex": "LaTeX", "sympy": "SymPy", "mathml": "MathML"}
+FORMS |= {name: row.title for name, row in TARGETS.items()}
 
 
 class Question(NamedTuple):
@@ -114,12 +115,12 @@ def _copy(asked: Question) -> dict[str, Any]:
     read = asked.read()
     _, results = asked.results(read)
     read.refuse_unused()
-    if asked.form not in EXPORTS:
+    if asked.form not in TARGETS:
         return {"text": "\n".join(printed(result, asked.form) for result in results.values())}
     from ...compiler import compile as compile_formula
 
     kernel = compile_formula(list(results.values()), list(read.inputs.values()), backend="numpy")
-    return {"text": export_text(kernel, "derivative", asked.form)}
+    return {"text": kernel.source(asked.form)}
 
 
 def _steps(asked: Question) -> dict[str, Any]:

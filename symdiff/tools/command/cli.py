@@ -23,6 +23,7 @@ import numpy as np
 from rich.console import Console
 
 from ...calculus.cost import cost
+from ...codegen import TARGETS
 from ...codegen.c.target import Target
 from ...compiler import compile as compile_formula
 from ...errors import ArgumentError, LimitError, ShapeError, SymdiffError
@@ -40,7 +41,7 @@ from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
 from ...runtime.toolchain.build import find_compiler
 from ...runtime.toolchain.load import native_target
-from ..export import BUILDS, EXPORTS, export, export_text
+from ..export import export
 from .demo import run_demo
 from .frame import (
     Asked,
@@ -215,7 +216,7 @@ for _command in (check_command, report_command, bench_command, completion_comman
     main.add_command(_command)
 
 #: Forms that ``derive`` prints.
-FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "jax", "torch", "array_api", "json")
+FORMATS = ("book", "text", "latex", "mathml", "sympy", *TARGETS, "json")
 
 
 @main.command(cls=FormulaCommand)
@@ -236,8 +237,7 @@ def derive(
     r"""Print the derivative of FORMULA as a formula.
 
     FORMULA is text, @FILE for the text of a file, or - for standard input. text, latex, mathml and
-    sympy are formulas, c, cython, numpy, jax, torch and array_api source that computes them, json an
-    object with all that is known.
+    sympy are formulas, json an object with all that is known, the others source that computes them.
 
     \b
     symdiff derive "log(det(A))" --wrt A --shape A=n,n
@@ -262,9 +262,9 @@ def derive(
     if form == "json":
         echo(as_json(told(read, kind, results)))
         return
-    if form in EXPORTS:
+    if form in TARGETS:
         kernel = compile_formula(named_results(kind, results), list(read.inputs.values()), backend="numpy")
-        echo(export_text(kernel, "derivative", form), nl=False)
+        echo(kernel.source(form), nl=False)
         return
     out, notes = Console(), Console(stderr=form is not None)
     for label, result in results.items():
@@ -381,7 +381,7 @@ def evaluate(
 @click.option("--reduce", type=click.Choice(["sum"]), help="Sum the result over the samples.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @click.option("--name", default="formula", show_default=True, help="Name of the module, or of the C function.")
-@click.option("--target", type=click.Choice(list(EXPORTS)), default="cython", show_default=True, help="What to write.")
+@click.option("--target", type=click.Choice(list(TARGETS)), default="cython", show_default=True, help="What to write.")
 @overwrite_option
 @json_option
 def export_module(
@@ -390,7 +390,7 @@ def export_module(
     reduce: Literal["sum"] | None,
     out: Path,
     name: str,
-    target: Literal["c", "cython", "numpy", "jax", "torch", "array_api"],
+    target: str,
     overwrite: bool,
     as_data: bool,
 ) -> None:
@@ -406,7 +406,7 @@ def export_module(
     named = named_results(kind, results)
     kernel = compile_formula(named, list(read.inputs.values()), reduce=reduce, backend="numpy")
     files = export(kernel, out, name, target=target, overwrite=overwrite)
-    build = BUILDS[target].format(out=out, name=name) if target in BUILDS else None
+    build = TARGETS[target].build.format(out=out, name=name) or None
     if as_data:
         written = {"files": list(map(str, files)), "build": build}
         echo(as_json({"target": target, "signature": kernel.signature, **written}))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError, UnsupportedError
+from .answers import FORMS
 
 __all__ = ["LOOPBACK", "Busy", "Workers", "application", "serve"]
 
@@ -172,6 +173,8 @@ def application(hosts: Collection[str], workers: Workers | None = None) -> Any:
     pool = workers or Workers()
     folder = Path(__file__).parent
     texts = {path: (folder / name).read_bytes() for path, (name, _) in _FILES.items()}
+    buttons = "".join(f'<button data-form="{name}">{title}</button>' for name, title in FORMS.items())
+    texts["/"] = texts["/"].replace(b"<!-- forms -->", buttons.encode())
 
     def refused(status: int, why: str, **headers: str) -> Response:
         return JSONResponse({"error": why}, status, headers)

@@ -404,7 +404,7 @@ def _code(kernel: Kernel) -> str:
     note = "<p>A value holds one number of several samples. In front of each line stands what it computes.</p>"
     try:
         if kernel._units is not None:
-            return note + _listing(kernel.source("c"), kernel._units.program)
+            return note + _listing(kernel.source(), kernel._units.program)
         programs = [] if kernel._plans is None else kernel._plans.programs()
     except SymdiffError as error:
         return f"<p>{html.escape(str(error))}</p>"
