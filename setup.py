@@ -118,7 +118,6 @@ passes = [
                 "rewrite.stability.factors",
                 "rewrite.stability.identities",
                 "rewrite.stability.points",
-                "rewrite.stability.products",
                 "rewrite.stability.removable",
                 "lowering.builder",
                 "lowering.unroll",

@@ -289,7 +289,7 @@ def _with_columns(value: Any, registry: Inputs, shapes: Mapping[str, Any]) -> An
 
 def _refuse_misspelt(formula: Any, shapes: Mapping[str, Any], options: Sequence[str]) -> None:
     """Refuse a shape whose name the text does not have, if it is close to an option's, or is no shape."""
-    from ..ground.grammar.tokens import mentioned
+    from ..ground.grammar import mentioned
     from .text.parse import declare
 
     names = mentioned([part for part in leaves(formula) if isinstance(part, str)])

@@ -185,7 +185,7 @@ class Body(NamedTuple):
 
     ``carried`` are what the step before gave, ``read`` is one row of each array that is run along, ``held`` are the
     same in each step. ``results`` are what is carried on, and then what is written down in each step. The placeholder
-    of :func:`symdiff.graph.recurrences.step_number` is the number of the step. Nothing else from outside is in it.
+    of :func:`symdiff.graph.structural.step_number` is the number of the step. Nothing else from outside is in it.
     """
 
     carried: tuple[Any, ...]

@@ -12,9 +12,9 @@ Files
     stages     the stages in the order of their imports, and hooks of later stages
     version    the version of the package
     limits     limits and options with their defaults
+    names      which texts are names
     budget     the account of work of one public call
     grammar    formula text to a syntax tree
-    names      which texts are names
     advice     what to write in place of names that other libraries have
     guard      unforeseen errors of public functions as errors of symdiff
     files      writing files whole or not at all

@@ -18,13 +18,9 @@ Files
     program      the form of a program
     builder      scalar operations with value numbering and exact identities
     polygamma    digamma and trigamma in ordinary operations
-    pivoting     elimination with partial pivoting
-    ordering     sorting, and arrays in the order of others
     matrices     inverses, determinants, solutions, Cholesky factors, cofactors
     expand       what works along axes in maxima, sums and functions of numbers, once for scalars and nodes
-    contraction  products of arrays, summed, without their structural zeros
     arrays       each array operation, element by element
-    factorize    common factors and divisors factored out of sums
     unroll       a whole formula: every node, then the order of values
     plan         what is run how: steps of a whole call over arrays
     sparse       which elements of a result are not zero by construction, and formulas for these alone

@@ -1,24 +1,251 @@
-"""Lowering of each array operation, element by element."""
+"""Lowering of each array operation, element by element.
+
+Lowering of contractions, in an order of factors that counts only products without structural zeros.
+
+Sorting as straight-line code: comparisons in an order that no number changes.
+
+Elements are sorted by Batcher's network of odd-even merges (Knuth, The Art of Computer Programming, 5.3.4), and arrays
+are put into the order of others by counting which come before each. nan comes last, as in NumPy.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..graph import BOOL, Node
+from ..graph.deltas.contraction_order import Step, cheapest_step
 from ..graph.kinds import INLINED
 from ..graph.primitives import NORMALIZATIONS, complete
-from . import ordering, polygamma
+from . import polygamma
 from .builder import ARITHMETIC, ZERO, Ids, ProgramBuilder, fixed_shape
-from .contraction import lower_contract
 from .expand import EXPANSIONS, FOLDS, Fold, expand_row
 from .matrices import MATRICES
 from .program import MAX_ORDER, SIGNATURES
+
+__all__ = ["lower_contract"]
+
+
+#: The longest line that is sorted as straight-line code: it takes some thousand operations.
+LIMIT = 32
+
+
+def lower_sort(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
+    """Sort the lines along an axis."""
+    axis, reverse = node.payload
+    lines = np.moveaxis(args[0], axis, -1).copy()
+    _check_length(node, lines.shape[-1])
+    for index in np.ndindex(lines.shape[:-1]):
+        line = [builder.real(int(v)) for v in lines[index]]
+        for i, j in comparators(len(line)):
+            a, b = line[i], line[j]
+            later = _before(builder, b, a)
+            line[i], line[j] = builder.where(later, b, a), builder.where(later, a, b)
+        lines[index] = line[::-1] if reverse else line
+    return np.moveaxis(lines, -1, axis)
+
+
+def _check_length(node: Node, count: int) -> None:
+    if count > LIMIT:
+        raise UnsupportedError(f"{node.op} of {count} elements as straight-line code; the limit is {LIMIT}")
+
+
+def comparators(n: int) -> Iterator[tuple[int, int]]:
+    """Return the pairs that are compared and exchanged, in order, to sort ``n`` elements."""
+    p = 1
+    while p < n:
+        k = p
+        while k >= 1:
+            for start in range(k % p, n - k, 2 * k):
+                for i in range(start, min(start + k, n - k)):
+                    if i // (2 * p) == (i + k) // (2 * p):
+                        yield i, i + k
+            k //= 2
+        p *= 2
+
+
+def _before(builder: ProgramBuilder, a: int, b: int) -> int:
+    """Tell whether ``a`` comes before ``b``: it is less, or a number where ``b`` is nan."""
+    if a == b:
+        return builder.call("not_equal", builder.number(0.0), builder.number(0.0))
+    greater = builder.call("logical_not", builder.call("less_equal", b, a))
+    return builder.call("logical_and", greater, builder.call("equal", a, a))
+
+
+def lower_arrange(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
+    """Put lines into the order of others: of those that tie, each place gets the mean."""
+    axis, back = node.payload
+    x, key = np.moveaxis(args[0], axis, -1), np.moveaxis(args[1], axis, -1)
+    n = key.shape[-1]
+    _check_length(node, n)
+    result = np.full(x.shape, ZERO, np.int64)
+    lead = x.shape[: x.ndim - key.ndim]
+    for index in np.ndindex(key.shape[:-1]):
+        weights = _weights(builder, [builder.real(int(v)) for v in key[index]])
+        for first in np.ndindex(lead):
+            line = [int(v) for v in x[first + index]]
+            for k in range(n):
+                total = ZERO
+                for i in range(n):
+                    condition, share = weights[k][i] if back else weights[i][k]
+                    value = line[i]
+                    if value != ZERO:
+                        term = builder.where(condition, builder.multiply(share, value), ZERO)
+                        total = builder.add(total, term)
+                result[(*first, *index, k)] = total
+    return np.moveaxis(result, -1, axis)
+
+
+def _weights(builder: ProgramBuilder, key: list[int]) -> list[list[tuple[int, int]]]:
+    """Return for each element and each place of the order whether it may stand there, and its share of the place."""
+    n = len(key)
+    before = {(i, j): _before(builder, key[i], key[j]) for i in range(n) for j in range(n) if i != j}
+    one = builder.number(1.0)
+    weights = []
+    for j in range(n):
+        first, ties = builder.number(0.0), one
+        for i in range(n):
+            if i != j:
+                less = builder.call("to_real", before[i, j])
+                more = builder.call("to_real", before[j, i])
+                first = builder.add(first, less)
+                ties = builder.add(ties, builder.subtract(builder.subtract(one, less), more))
+        end, share = builder.add(first, ties), builder.divide(one, ties)
+        row = []
+        for k in range(n):
+            place = builder.number(float(k))
+            reached = builder.call("less_equal", first, place)
+            row.append((builder.call("logical_and", reached, builder.call("less", place, end)), share))
+        weights.append(row)
+    return weights
+
+
+def lower_contract(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:
+    """Multiply and sum the factors' elements."""
+    labels, out, _ = node.payload
+    shape = fixed_shape(node.shape)
+    if len(args) == 1 and set(labels[0]) <= set(out) and len(set(labels[0])) == len(labels[0]):
+        own = labels[0]  # a transpose or a repetition
+        order = [own.index(label) for label in out if label in own]
+        view = args[0].transpose(order)[tuple(slice(None) if label in own else None for label in out)]
+        is_zero = node.args[0].is_constant and not own and node.args[0].value == 0.0
+        return np.full(shape, ZERO, np.int64) if is_zero else np.broadcast_to(view, shape).copy()
+    pinned = _pinned(node)
+    parts = zip(args, labels, strict=True)
+    factors = [_sparse(ids, own) for ids, own in parts if len(own) != 1 or own[0] not in pinned]
+    if not factors:
+        factors = [({(): builder.number(1.0)}, ())]
+    while len(factors) > 1:
+        step = cheapest_step([own for _, own in factors], out, partial(_terms, factors))
+        assert step is not None
+        if len(factors[step.first][0]) * len(factors[step.second][0]) > builder.most:
+            builder.expect(_terms(factors, step))
+        second, first = factors.pop(step.second), factors.pop(step.first)
+        factors.insert(step.first, _multiply_sparse(builder, first, second, step.kept))
+    entries, own = _sum_sparse(builder, factors[0], set(out))
+    # a sum of nothing is a number, which may be divided by 0, as a mean of nothing is
+    result = np.full(shape, builder.number(0.0) if any(not ids.size for ids in args) else ZERO, np.int64)
+    if own == out:
+        for index, value in entries.items():
+            result[index] = value
+        return result
+    axes = [own.index(label) if label in own else None for label in out]
+    places = [pinned.get(label, slice(None)) for label in out]
+    for index, value in entries.items():
+        result[tuple([place if a is None else index[a] for a, place in zip(axes, places, strict=True)])] = value
+    return result
+
+
+def _pinned(node: Node) -> dict[int, int]:
+    """Return the labels of a contraction's result that a onehot alone has, and where they are 1."""
+    labels, out, _ = node.payload
+    pinned = {}
+    for arg, own in zip(node.args, labels, strict=True):
+        alone = arg.is_onehot and own[0] in out and sum([own[0] in other for other in labels]) == 1
+        if alone and isinstance(arg.payload.at, int):
+            pinned[own[0]] = arg.payload.at
+    return pinned
+
+
+_Sparse: TypeAlias = tuple[dict[tuple[int, ...], int], tuple[int, ...]]
+#: What a product of factors without a common label counts as many times: it makes more elements, and sums none.
+_APART = 1.5
+
+
+def _sparse(ids: Ids, own: tuple[int, ...]) -> _Sparse:
+    """Return the elements that are not structural zeros, on the diagonal of repeated labels."""
+    entries: dict[tuple[int, ...], int]
+    if ids.ndim <= 1:
+        values = [int(ids)] if ids.ndim == 0 else ids.tolist()
+        entries = {(place,) if own else (): value for place, value in enumerate(values) if value != ZERO}
+    else:
+        there = np.nonzero(ids != ZERO)
+        entries = dict(zip(zip(*[axis.tolist() for axis in there], strict=True), ids[there].tolist(), strict=True))
+    unique = tuple(dict.fromkeys(own))
+    if len(unique) == len(own):
+        return entries, own
+    first = [own.index(label) for label in own]
+    axes = [own.index(label) for label in unique]
+    diagonal = {
+        tuple([index[axis] for axis in axes]): value
+        for index, value in entries.items()
+        if all(index[axis] == index[at] for axis, at in enumerate(first))
+    }
+    return diagonal, unique
+
+
+def _terms(factors: list[_Sparse], step: Step) -> float:
+    """Return how many products of elements that are not structural zeros a step takes."""
+    (p, a), (q, b) = factors[step.first], factors[step.second]
+    shared = [(a.index(label), b.index(label)) for label in a if label in b]
+    if not shared:
+        return float(len(p) * len(q)) * _APART
+    keys: dict[tuple[int, ...], int] = {}
+    for index in q:
+        key = tuple(index[j] for _, j in shared)
+        keys[key] = keys.get(key, 0) + 1
+    return float(sum(keys.get(tuple(index[i] for i, _ in shared), 0) for index in p))
+
+
+def _multiply_sparse(builder: ProgramBuilder, first: _Sparse, second: _Sparse, own: tuple[int, ...]) -> _Sparse:
+    """Multiply two factors and sum over the labels that are not in ``own``."""
+    (p, a), (q, b) = first, second
+    both = (*a, *b)
+    places = [both.index(label) for label in own]
+    whole = own == both
+    left = [i for i, label in enumerate(a) if label in b]
+    right = [b.index(a[i]) for i in left]
+    buckets: dict[tuple[int, ...], list[tuple[tuple[int, ...], int]]] = {}
+    for index, value in q.items():
+        buckets.setdefault(tuple([index[j] for j in right]), []).append((index, value))
+    terms: dict[tuple[int, ...], int] = {}
+    for index, value in p.items():
+        for other, factor in buckets.get(tuple([index[i] for i in left]), ()):
+            key = index + other
+            if not whole:
+                key = tuple([key[i] for i in places])
+            product = builder.multiply(value, factor)
+            terms[key] = builder.add(terms[key], product) if key in terms else product
+    return terms, own
+
+
+def _sum_sparse(builder: ProgramBuilder, factor: _Sparse, kept: set[int]) -> _Sparse:
+    entries, own = factor
+    axes = [i for i, label in enumerate(own) if label in kept]
+    if len(axes) == len(own):
+        return factor
+    terms: dict[tuple[int, ...], int] = {}
+    for index, value in entries.items():
+        key = tuple(index[i] for i in axes)
+        terms[key] = builder.add(terms[key], value) if key in terms else value
+    return terms, tuple(own[i] for i in axes)
+
 
 #: Functions that are lowered to a hundred operations, for no more elements than are built in a moment.
 _LONG: dict[str, Callable[..., int]] = {"digamma": polygamma.digamma, "polygamma": polygamma.polygamma}
@@ -310,8 +537,8 @@ ARRAYS: dict[str, Callable[[ProgramBuilder, Node, list[Ids]], Ids]] = {
     "prod": _reduction(_fold_prod),
     **dict.fromkeys(EXPANSIONS, _lower_expanded),
     **{name: _cumulative(fold) for name, fold in FOLDS.items()},
-    "sort": ordering.lower_sort,
-    "arrange": ordering.lower_arrange,
+    "sort": lower_sort,
+    "arrange": lower_arrange,
     "triangle": _lower_triangle,
     "slice": _lower_slice,
     "pad": _lower_pad,

@@ -10,14 +10,12 @@ Invariants
     * Time is linear in the graph, nothing recurses, and no line grows beyond reading.
 Files
     notation      nodes to terms: matrix products, transposes, traces, numbers as 1/3
-    collecting    derivatives with equal factors as powers and like terms added
-    columns       n x 1 matrices as vectors, where that is shorter
-    from_entries  sums of single entries as the vector or matrix they make up
-    loops         what stands where in a loop
+    products      products as a number and powers of factors
+    collect       derivatives with equal factors as powers and like terms added
+    from_entries  sums of single entries as the vector or matrix they make up, n x 1 matrices as vectors
     layout        one line, or definitions and a result
     calls         what is written as a call
     text          the language of the parser
-    folded        numbers that the parser computes, and calls where it refuses to
     signs         the signs of that line, in Unicode
     unicode       one line as a book prints it
     latex         the same with LaTeX's signs

@@ -1,9 +1,14 @@
-"""Formula text: what the graph means in the language that the parser reads, NumPy's."""
+"""Formula text: what the graph means in the language that the parser reads, NumPy's.
+
+No number is written that the parser refuses. Text such as ``2 / 0`` and ``1e300 * 1e300`` is refused, as a slip of
+the pen. A formula may come to it all the same, by ``2 / radians(0)``, and is then written by calls, ``divide(2, 0)``.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..graph import Item
@@ -11,10 +16,73 @@ from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape, show
 from ..ground.names import is_name
 from .calls import along
-from .folded import Folded
 from .layout import Piece, Style
-from .loops import group, parts_of_loop
 from .notation import DIFFERENCES, Loop, Term, reaches_outside, spelled
+
+__all__ = ["group", "parts_of_loop"]
+
+
+def group(parts: Sequence[str], brackets: Callable[[str], str]) -> str:
+    """Return several pieces in brackets, one without."""
+    return parts[0] if len(parts) == 1 else brackets(", ".join(parts))
+
+
+def parts_of_loop(term: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
+    """Return what a loop starts with, what it goes along, what it carries on, and what it writes."""
+    loop: Loop = term.data
+    first, second = loop.carried, loop.carried + loop.rows
+    third = second + loop.carried
+    return term.args[:first], term.args[first:second], term.args[second:third], term.args[third:]
+
+
+_OPERATORS: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_CALLS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+
+
+class Folded:
+    """The numbers of the terms written so far, by the terms' ids."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, float] = {}
+
+    def note(self, term: Term, value: float | None) -> None:
+        """Keep the number that the parser makes of a term; None where it makes none."""
+        if value is not None:
+            self.numbers[id(term)] = value
+
+    def of(self, term: Term) -> float | None:
+        """Return the number that the parser makes of a term."""
+        return self.numbers.get(id(term))
+
+    def both(self, a: Term, b: Term) -> bool:
+        """Tell whether the parser would compute with two terms."""
+        return id(a) in self.numbers and id(b) in self.numbers
+
+    def join(
+        self, symbol: str, left: tuple[str, float | None], right: tuple[str, float | None], plain: str
+    ) -> tuple[str, float | None]:
+        """Return two texts joined by an operator, and the number of it; as a call where it would be refused.
+
+        Parameters
+        ----------
+        symbol : {"+", "-", "*", "/"}
+        left, right : tuple of str and float or None
+            Texts as they stand beside the operator, and their numbers.
+        plain : str
+            Text on the right as an argument of a call.
+        """
+        (a, x), (b, y) = left, right
+        if x is None or y is None:
+            return f"{a} {symbol} {b}", None
+        value = math.inf if symbol == "/" and y == 0 else _OPERATORS[symbol](x, y)
+        refused = (symbol == "/" and y == 0) or (math.isfinite(x) and math.isfinite(y) and not math.isfinite(value))
+        return (f"{_CALLS[symbol]}({a}, {plain})", None) if refused else (f"{a} {symbol} {b}", value)
+
 
 ARROW, COMPARISON, OR, AND, SUM, PRODUCT, UNARY, POWER, POSTFIX, ATOM = range(10)
 

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 from ..graph.sizes import show
 from .layout import Piece
-from .loops import group, parts_of_loop
 from .notation import LETTERS, Term, in_digits, reaches_outside, spelled
 from .signs import AND, ATOM, COMPARISON, HADAMARD, OR, POWER, PRODUCT, SUM, MathSigns
-from .text import decimal, subscripts
+from .text import decimal, group, parts_of_loop, subscripts
 
 _MATRICES = ("matmul", "rows", "columns", "outer")
 #: Elements of a constant row that is written out among others.

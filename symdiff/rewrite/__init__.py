@@ -18,12 +18,10 @@ Files
     arrays      contractions, slices, inverses, paddings
     matrices    products, inverses and determinants of matrices
     facts       what is known of the numbers of any node, from its form and from declarations
-    pairs       arrays that are equal, or opposite, with two axes exchanged
     declared    rewrites by what is known of numbers
     positions   what is taken and added up at positions that a call brings
     cancelling  ratios and sums that are 1, means that are 0, sums of fractions
     stability   forms that do not overflow or cancel
-    powers      derivatives of high order as polynomials in a few functions
     narrowing   of an array or a loop that is read in part, that part is computed
     balanced    products of what overflows in an order in which partial products do not
     counting    positions that a call brings counted along whole arrays, the last pass
@@ -37,41 +35,28 @@ Add
 from __future__ import annotations
 
 from ..ground.advice import no_function
-from . import algebra, arrays, branches, declared, positions, stability
-from .cancelling import (
-    deviations,
-    differences,
-    fractions,
-    large_terms,
-    lowest_terms,
-    quotients,
-    ratios,
-    same_bases,
-    shares,
-    weighted,
-)
+from . import algebra, arrays, branches, declared, pages, positions, stability
+from .cancelling import deviations, differences, fractions, lowest_terms, ratios, same_bases, shares
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
-from .matrices import chains, commuting, entries, invertible, merged, symmetry
-from .matrices.invertible import by_inverses
-from .pages import decided, determinants, of_the_table, roots_of_positive, steps_and_logarithms
+from .matrices import chains, entries, merged, symmetry
+from .matrices.entries import by_inverses
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
-from .stability import identities, like_functions, nested_powers, removable, roots, weights
+from .stability import identities, removable, roots, sums
 from .stability.lengths import join_cosines
 
-#: The modules whose rules make up the table, in the order in which they are tried.
+#: The table of rules, in the order in which they are tried: pages of equations, and modules with functions.
 SOURCES = (
-    *(algebra, determinants, arrays, decided, branches, roots_of_positive, declared, positions),
-    *(roots, nested_powers, identities, like_functions, large_terms, differences, removable),
-    *(weights, of_the_table, steps_and_logarithms, stability),
-    *(deviations, fractions, quotients, ratios, same_bases, shares, weighted, lowest_terms),
-    *(chains, commuting, entries, invertible, merged, symmetry),
+    *(algebra, pages.OF_MATRICES, arrays, pages.CHOICES, branches, pages.POWERS, declared, positions),
+    *(roots, identities, differences, removable, sums, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
+    *(deviations, fractions, ratios, same_bases, shares, lowest_terms),
+    *(chains, entries, merged, symmetry),
 )
 
 arrange(SOURCES)
 #: The rules that are equations.
-IDENTITIES = tuple(identity for source in SOURCES for identity in getattr(source, "PAGE", ()))
+IDENTITIES = tuple(identity for source in SOURCES if isinstance(source, tuple) for identity in source)
 
 __all__ = [
     "IDENTITIES",

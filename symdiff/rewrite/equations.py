@@ -22,7 +22,7 @@ from ..graph.kinds import bit_of
 from ..graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, product_of, terms_of, without_numbers
 from ..graph.scalars.functions import ALIASES, FUNCTIONS, scalar_constant
 from ..ground.gc_pause import noted
-from ..ground.grammar.syntax import SyntaxNode, parse_tree
+from ..ground.grammar import SyntaxNode, parse_tree
 from .facts import (
     is_definite,
     is_lower,

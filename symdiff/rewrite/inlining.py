@@ -22,7 +22,7 @@ from ..graph import (
 from ..graph.deltas.einsum import einsum
 from ..graph.kinds import WRAPPER
 from ..graph.scalars.functions import scalar_constant
-from .matrices.isotropic import isotropic_of
+from .matrices.functions import isotropic_of
 
 #: What stands in a formula and is written in terms of other operations.
 WRAPPERS = ("named", "stop_gradient", "custom")
@@ -55,7 +55,7 @@ def inline(roots: Sequence[Node], wrappers: Sequence[str] = WRAPPERS, kept: Sequ
         elif node.op == "expm" and "custom" in wrappers:
             new[node] = _by_squaring(*[new[arg] for arg in node.args])
         elif node.op == "pinv" and "custom" in wrappers:
-            from .matrices.full_rank import of_full_rank  # few formulas have it
+            from .matrices.functions import of_full_rank  # few formulas have it
 
             new[node] = of_full_rank(new[node.args[0]])
         elif node.op in WRAPPERS and node.op in wrappers:
@@ -99,7 +99,7 @@ def with_names(roots: Sequence[Node], names: Mapping[Node, str]) -> list[Node]:
 
 def _by_squaring(x: Node, *direction: Node) -> Node:
     """Return an exponential, or its derivative; that of a transpose by the matrix, whose exponential may be there."""
-    from .matrices.exponential import exponential_of  # few formulas have it
+    from .matrices.functions import exponential_of  # few formulas have it
 
     turned = swap(x)
     if len(postorder([turned])) < len(postorder([x])):

@@ -173,18 +173,14 @@ def register(row: Rule) -> None:
     _within.cache_clear()
 
 
-def arrange(sources: Sequence[ModuleType]) -> None:
-    """Put the table into the order of the modules that its rows stand in, those of each as it has them.
-
-    A module has its rows as equations, in ``PAGE``, or as functions under :func:`rule`.
-    """
+def arrange(sources: Sequence[ModuleType | Sequence[Rule]]) -> None:
+    """Put the table into the order of its sources: pages of rules, and modules with functions under :func:`rule`."""
     rows: list[Rule] = []
     for source in sources:
-        page = getattr(source, "PAGE", None)
-        if page is None:
+        if isinstance(source, ModuleType):
             rows += [row for row in RULES if row.rewrite.__module__ == source.__name__]
         else:
-            rows += page
+            rows += source
     RULES[:] = rows
     _rules.cache_clear()
     _within.cache_clear()

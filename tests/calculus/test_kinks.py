@@ -14,13 +14,7 @@ from scipy import linalg
 import symdiff as sd
 from symdiff import Array, graph
 from symdiff.errors import NotDifferentiableError, UnsupportedError
-from tests.support.rule_tables import (
-    AT,
-    M33,
-    compute,
-    draw,
-    spd,
-)
+from tests.support.rule_tables import AT, M33, compute, draw, spd
 
 
 @pytest.mark.parametrize("op", ["max", "min"])

@@ -20,7 +20,7 @@ from symdiff.codegen.c.emit import CHUNK, Target, emit_c
 from symdiff.codegen.c.standalone import emit_standalone
 from symdiff.errors import BuildError
 from symdiff.frontend.formula import read_formula
-from symdiff.lowering.plan.wiring import HELD, MEMORY, Wiring
+from symdiff.lowering.plan.plan import HELD, MEMORY, Wiring
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES
 from symdiff.lowering.unroll import unroll
 from symdiff.rewrite import inline, simplify

@@ -17,8 +17,8 @@ from symdiff import graph
 from symdiff.frontend import array
 from symdiff.frontend.numpy.library import LIBRARY, Entry
 from symdiff.frontend.numpy.routines import piecewise_constant
-from symdiff.graph.reference import along
-from symdiff.lowering.ordering import comparators
+from symdiff.graph.reference import numeric
+from symdiff.lowering.arrays import comparators
 from tests.frontend.test_routines import CASES as ROUTINES
 from tests.frontend.test_routines import NAN_FUNCTIONS, differences, symbols_of
 
@@ -187,7 +187,7 @@ def test_the_network_sorts(n: int) -> None:
 @pytest.mark.parametrize("axis", [-1, -2])
 def test_arranging_is_a_product_with_the_mean_permutation(axis: int, back: bool) -> None:
     key, x = RNG.integers(0, 3, (4, 5)).astype(float), RNG.uniform(-1.0, 1.0, (2, 4, 5))
-    found = along.arrange(x, key, axis, back)
+    found = numeric.arrange(x, key, axis, back)
     lines, sources = np.moveaxis(key, axis, -1), np.moveaxis(x, axis, -1)
     for k in range(lines.shape[0]):
         mean = np.mean([np.eye(lines.shape[1])[list(p)] for p in orders(lines[k])], axis=0)

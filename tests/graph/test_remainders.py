@@ -18,8 +18,7 @@ import symdiff as sd
 from symdiff import Array
 from symdiff.graph import constant, elementwise
 from symdiff.graph.reference.many_digits import SCALARS
-from symdiff.graph.scalars.remainders import REMAINDERS, Remainder
-from symdiff.graph.scalars.series import TERMS, series_of
+from symdiff.graph.scalars.remainders import REMAINDERS, TERMS, Remainder, series_of
 
 DISTANCES = (1e-300, 1e-160, 1e-20, 1e-8, 1e-4, 0.01, 0.1, 0.3, 0.7, 0.95)
 

@@ -16,8 +16,8 @@ from symdiff.codegen.c.texts import texts_with
 from symdiff.errors import BuildError, NotDifferentiableError, UnsupportedError
 from symdiff.frontend.sympy import Inputs, from_sympy, to_sympy
 from symdiff.graph.reference.interpret import find_function
+from symdiff.graph.scalars.compositions import POLYNOMIALS
 from symdiff.graph.scalars.functions import FUNCTIONS, Function, Partial
-from symdiff.graph.scalars.polynomials import POLYNOMIALS
 from symdiff.runtime.toolchain.host import function_address
 
 #: Rows whose C text is symdiff's own.

@@ -31,7 +31,7 @@ from symdiff.graph import (
 )
 from symdiff.graph.primitives import PRIMITIVES, SELECTING, Items
 from symdiff.graph.scalars.functions import FUNCTIONS
-from symdiff.rewrite.stability import factors, lengths, products, removable
+from symdiff.rewrite.stability import exponents, factors, lengths, removable
 from tests.runtime.test_cache import script
 
 
@@ -283,7 +283,7 @@ def test_kinds_hold_what_passes_look_for() -> None:
     assert expanded == {op for op in FUNCTIONS if kinds.holds(op) & kinds.EXPANDED}
     branching = {name for name, row in FUNCTIONS.items() if row.supports} | {"custom"} | SELECTING
     assert branching == {op for op in (*FUNCTIONS, *PRIMITIVES) if kinds.holds(op) & kinds.BRANCHING}
-    assert all(kinds.holds(op) & kinds.EXPONENTIAL for op in products.SHAPES)
+    assert all(kinds.holds(op) & kinds.EXPONENTIAL for op in exponents.SHAPES)
     vanishing = {*removable._VANISH, *factors.NAMES, *factors.ROWS, "expm1"}
     assert all(kinds.holds(op) & kinds.VANISHING for op in vanishing)
     assert {op for op in FUNCTIONS if kinds.holds(op) & kinds.OF_SQUARE} >= lengths._ROWS

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff.errors import LimitError, ParseError, SymdiffError
-from symdiff.ground.grammar.syntax import SyntaxNode, parse_tree
-from symdiff.ground.grammar.tokens import fewest_nodes
+from symdiff.ground.grammar import SyntaxNode, fewest_nodes, parse_tree
 from symdiff.ground.limits import Limits
 from symdiff.ground.names import is_name
 

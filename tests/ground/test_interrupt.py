@@ -297,7 +297,7 @@ BLOCKS = """
     from symdiff.graph.sizes import sizes_from
     from symdiff.ground import budget, progress, tracing
     from symdiff.ground.gc_pause import notes, paused
-    from symdiff.lowering.plan.loops.access import inner_axes
+    from symdiff.lowering.plan.access import inner_axes
     def used():
         notes()["x"] = len(notes())
         return [n for n in range(3)]

@@ -56,7 +56,7 @@ def substituted(rows: Any, x: Any, over: Callable[[int, Any], Any]) -> None:
 
 
 def eliminated(a: Any) -> tuple[Any, list[int]]:
-    """Factor P A = L U as symdiff/lowering/pivoting.py does."""
+    """Factor P A = L U as symdiff/lowering/matrices.py does."""
     x, n, pivots = np.array(a, float), len(a), []
     for k in range(n):
         for i in range(n):

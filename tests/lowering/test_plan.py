@@ -17,9 +17,8 @@ from symdiff.graph import input as variable
 from symdiff.graph.scalars.functions import apply
 from symdiff.graph.sizes import LEAST, named, same_elements, sign
 from symdiff.ground.limits import LIMITS
+from symdiff.lowering.plan.access import NoLoopError, cut
 from symdiff.lowering.plan.calls import plan_call
-from symdiff.lowering.plan.loops.access import NoLoopError
-from symdiff.lowering.plan.loops.ranges import cut
 from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.plan.steps import LoopStep
 from symdiff.rewrite import inline, simplify

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff.graph import Node, contract, elementwise, input, postorder, scatter
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.lowering.plan import bind, bound, cache_blocks, memory
+from symdiff.lowering.plan import bind, bound, memory
+from symdiff.lowering.plan import bind as cache_blocks
 from symdiff.lowering.plan.calls import plan_call
-from symdiff.lowering.plan.passes.negatives import subtract_opposites
 from symdiff.lowering.plan.steps import LoopStep, Move
+from symdiff.lowering.plan.sums import subtract_opposites
 
 
 def pairs(n: int, form: str, r: Any, i: Any, j: Any, np: Any = np) -> Any:

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 import symdiff as sd
 from symdiff.graph import postorder
 from symdiff.graph.primitives import MATRIX_OPS
-from symdiff.lowering.plan.loops.access import BATCH
-from symdiff.lowering.plan.passes.batch import lift
+from symdiff.lowering.plan.access import BATCH
+from symdiff.lowering.plan.batch import lift
 from symdiff.rewrite import inline
 
 #: Of a shared matrix A and vector w, and of x and y of each sample.

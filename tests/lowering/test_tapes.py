@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from symdiff._kernels.programs.sums import count_uses, renumber, sums_to_search
 from symdiff._kernels.programs.tape import Tape
 from symdiff._kernels.programs.views import Operands, Operations, tape_of, unpacked
-from symdiff.lowering import factorize
+from symdiff.lowering import unroll
 from symdiff.lowering.builder import ProgramBuilder
 from symdiff.lowering.program import CODES, OPERATIONS, SIGNATURES
 
@@ -107,7 +107,7 @@ def test_sums_with_a_common_factor_are_all_found(seed: int) -> None:
     for _ in range(150):
         values.append(builder.apply(draw.choice(SMALL[:4]), [draw.choice(values[-20:]) for _ in range(2)]))
     roots = array("i", [v for v in draw.sample(values, 4) if v >= 0])
-    uses, inside = count_uses(builder.tape, roots, factorize._IS_SUM)
+    uses, inside = count_uses(builder.tape, roots, unroll._IS_SUM)
     expected = [0] * builder.tape.count
     for root in roots:
         expected[root] += 1
@@ -116,12 +116,12 @@ def test_sums_with_a_common_factor_are_all_found(seed: int) -> None:
             for a in builder.tape.args(v):
                 expected[a] += 1
     assert list(uses) == expected
-    found = sums_to_search(builder.tape, uses, inside, factorize._KINDS, factorize._LONGEST)
-    sums = factorize._Sums(builder, uses)
+    found = sums_to_search(builder.tape, uses, inside, unroll._KINDS, unroll._LONGEST)
+    sums = unroll._Sums(builder, uses)
     shared = [
         v
         for v in range(len(uses))
-        if uses[v] and factorize._IS_SUM[builder.tape.code(v)] and not inside[v] and sums.search(v) is not None
+        if uses[v] and unroll._IS_SUM[builder.tape.code(v)] and not inside[v] and sums.search(v) is not None
     ]
     assert shared == found
 

@@ -16,8 +16,7 @@ from symdiff.codegen.c.emit import Target, emit_c
 from symdiff.frontend.array import Array
 from symdiff.graph import constant, parts_of, placeholder, recurrence, result_of, step_number
 from symdiff.graph.primitives import Body
-from symdiff.lowering.plan.plan import programs_of
-from symdiff.lowering.plan.wiring import MEMORY, Wiring
+from symdiff.lowering.plan.plan import MEMORY, Wiring, programs_of
 from symdiff.lowering.unroll import unroll
 from symdiff.runtime.runners.native import NativeRunner
 from symdiff.runtime.runners.pattern import Pattern

@@ -18,7 +18,7 @@ from symdiff.graph import input as variable
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import Size
 from symdiff.printing import text
-from symdiff.printing.collecting.collect import collect
+from symdiff.printing.collect import collect
 from tests.support.strategies import SIZES, Formula, formulas, sample
 
 SHOWN: list[tuple[str, str, dict[str, Any], str, str]] = [

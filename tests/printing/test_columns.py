@@ -13,8 +13,7 @@ from symdiff.graph import input as variable
 from symdiff.graph import postorder, verify
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import named
-from symdiff.printing.columns import as_columns, has_unit_axes, without_axes_of_one
-from symdiff.printing.from_entries import present
+from symdiff.printing.from_entries import as_columns, has_unit_axes, present, without_axes_of_one
 
 RNG = np.random.default_rng(3)
 SIZES = {"m": 4, "n": 3, "k": 2}

@@ -16,7 +16,7 @@ from symdiff.frontend.text.parse import parse_graph
 from symdiff.graph import Node, broadcast_to, constant, elementwise, input, label, postorder, reshape
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.graph.sizes import named
-from symdiff.lowering.plan.loops.ranges import cut
+from symdiff.lowering.plan.access import cut
 from symdiff.lowering.unroll import expand_functions, unroll
 from symdiff.rewrite import RULES
 from symdiff.rewrite.rewriter import Rule, _Rules, _settle, is_linked

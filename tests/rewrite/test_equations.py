@@ -16,7 +16,7 @@ from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.rewrite import IDENTITIES
 from symdiff.rewrite.equations import Applied, Identity, Letter, Pattern, Plus, Times, Transposed, match, write
 from symdiff.rewrite.equations import plain as apply
-from symdiff.rewrite.pages import of_the_table
+from symdiff.rewrite.pages import OF_THE_TABLE
 from symdiff.tools.checking.multiprecision import doubles, evaluate_exact, exact
 
 #: Numbers for letters: ordinary ones, small, large and far out, and 0. References of inverses fail far out.
@@ -70,7 +70,7 @@ def draw(equation: Identity, letter: Letter, node: Node, rng: np.random.Generato
         return a @ a.T + np.eye(3) if letter.kind else a
     if letter.kind in ("number", "whole", "even", "odd"):
         return float(rng.choice([2.0, 4.0] if letter.kind == "even" else [-2.0, 0.5, 1.5, 2.0, 3.0]))
-    numbers = [x for x in NUMBERS if abs(x) < 4.0] if equation in of_the_table.PAGE else NUMBERS
+    numbers = [x for x in NUMBERS if abs(x) < 4.0] if equation in OF_THE_TABLE else NUMBERS
     value = float(rng.choice(numbers)) * (1.0 if rng.integers(2) else float(rng.uniform(0.5, 1.5)))
     return abs(value) or 1.0 if letter.kind == "positive" else value
 
@@ -172,7 +172,7 @@ def test_a_formula_without_a_value_keeps_none() -> None:
     assert np.isnan(sd.compile("log(sqrt(x))")(-1.0))
 
 
-@pytest.mark.parametrize("text", [identity.pattern for identity in of_the_table.PAGE if identity.result == "x"])
+@pytest.mark.parametrize("text", [identity.pattern for identity in OF_THE_TABLE if identity.result == "x"])
 def test_a_function_of_its_inverse_has_the_derivatives_of_its_argument(text: str) -> None:
     assert str(sd.gradient(text, "x")) == "1"
     assert str(sd.gradient(text.replace("x)", "x + 2 * y)"), "y")) == "2"

@@ -14,7 +14,7 @@ import scipy.sparse
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError
 from symdiff.graph.sizes import LEAST
-from symdiff.lowering.sparse.scipy_arrays import kind_of
+from symdiff.lowering.sparse.entries import kind_of
 from symdiff.runtime.calls import result_memory
 
 RNG = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-/* Elimination with partial pivoting, P A = L U, as symdiff/lowering/pivoting.py has it: an element of L or U is the
+/* Elimination with partial pivoting, P A = L U, as symdiff/lowering/matrices.py has it: an element of L or U is the
    element of A less one sum of products; elements of L are quotients, and what they would be divided by is not 0.
 
    The pivot of a column is its largest element, the first of equals; nan is never larger and never smaller. Columns

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lowering.plan.bound import BoundStep, PlanArray
-from ...lowering.plan.wiring import Wiring
+from ...lowering.plan.plan import Wiring
 from ..unit import NativeCall
 
 class PlanUnits:

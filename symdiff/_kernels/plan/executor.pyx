@@ -121,7 +121,7 @@ cdef class PlanUnits:
     constant : sequence of (sequence of bool)
         For each program the inputs that its units read from one sample, () for none.
     wirings : sequence of (Wiring or None), optional
-        For each program how the loop that it is the body of hands its arrays over (:mod:`symdiff.lowering.plan.wiring`), None
+        For each program how the loop that it is the body of hands its arrays over (:mod:`symdiff.lowering.plan.plan`), None
         where units run one turn; by default none has any.
     """
 

@@ -126,7 +126,7 @@ typedef struct {
                     diagonal of a triangle */
   int span, windows, swaps, counter; /* loops: how many steps after it are its body, and the array of the turn or -1 */
   int tight;             /* whether the body of a loop is one such program, and copies; */
-  const long *wiring;    /* and how it hands its arrays over, as lowering/plan/wiring.py has it, or null */
+  const long *wiring;    /* and how it hands its arrays over, as lowering/plan/plan.py has it, or null */
   int direct;            /* SD_ONE and so on, or 0 */
   long count, rows;      /* if direct: neighbours in a row, and rows */
   int copied;            /* if SD_NEIGHBOURS: outputs that are not roomy, */

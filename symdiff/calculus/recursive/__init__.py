@@ -7,14 +7,9 @@ Gives
 Invariants
     * ``register`` of each file adds its rules to the tables of ``calculus.rules``, once, before anything is derived.
 Files
-    determinant     the third differential of a determinant
-    exponential     the exponential of any square matrix
-    joined          loops of the same steps as one
-    lifted          products in loops that no step has to wait for, before and behind them
-    marks           where the results of a loop count, as numbers
-    pseudo_inverse  pseudo-inverses of full column rank
-    recurrence      loops: tangents run along, cotangents run back
-    segments        loops of many steps backwards, with few states kept
+    matrices        exponentials, pseudo-inverses, the third differential of a determinant
+    lifted          loops of the same steps as one; products that no step has to wait for, before and behind loops
+    recurrence      loops: tangents run along, cotangents run back, with few states kept
 Add
     a rule: a file with a ``register``, which ``calculus.derivatives`` calls
 """

@@ -5,23 +5,33 @@ dc' = f_c dc + f_x dx + f_p dp. The cotangent is carried from the last step to t
 gets f_xᵀ λ' in each step and p the sum of f_pᵀ λ' over all (Griewank and Walther, Evaluating Derivatives, 2008, 3.2).
 
 What a step back reads of the states c is kept by a run before; where it reads none, as in sums, there is no such run.
-Where these are many, it goes back in segments.
+Where these are many, it goes back in segments of √n steps, loops in a loop: that keeps one state a segment, and the
+states of a segment are made again when it is gone through backwards, so 2√n of them are there at once (Griewank
+1992).
 
-A tangent or cotangent that counts in some steps only, or for some elements, has its mask beside it: as numbers, 1 where
-it counts, which are carried along or back as it is. So a step that a branch leaves out is not observed.
+A tangent or cotangent that counts in some steps only, or for some elements, has its mask beside it: as numbers, 1
+where it counts, which are carried along or back as it is. So a step that a branch leaves out is not observed.
+
+A loop's value is one vector of all its results, and so is the mask of its cotangent. What is of one result is read
+off its form, so that a result that counts everywhere, or as one in each step, is known as such and costs as little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from math import isqrt
 from typing import NamedTuple
 
 from ...graph import (
+    Item,
     Node,
+    broadcast_to,
     canonical,
     concatenate,
+    constant,
     dependents,
+    elementwise,
     inputs_of,
     parts_of,
     placeholder,
@@ -29,6 +39,9 @@ from ...graph import (
     recurrence,
     reshape,
     result_of,
+    slicing,
+    step_number,
+    substitute,
     transpose,
     whole,
     zeros,
@@ -36,18 +49,183 @@ from ...graph import (
 from ...graph.deltas.einsum import is_zero
 from ...graph.deltas.structural import take_items
 from ...graph.primitives import Body
-from ...graph.scalars.functions import compare
+from ...graph.scalars.functions import compare, scalar_constant, to_real
 from ...graph.sizes import Dim, Shape
 from ...rewrite import simplify
 from ..linear import Law
-from ..masking import Masked, add, either
+from ..masking import Masked, add, any_along, both, either
 from ..modes import PUSHED, TRANSPOSED, pull, push
 from ..rules import DIFFERENTIALS, LAWS
 from ..strong_zeros import Walk, unbounded_below
-from .marks import Marks, as_mask, as_numbers, counted, marks_of
-from .segments import checkpointed
 
-__all__ = ["register"]
+__all__ = ["Marks", "as_mask", "as_numbers", "checkpointed", "counted", "marks_of", "register"]
+
+
+class Marks(NamedTuple):
+    """Where each result of a loop counts: None everywhere, else numbers, of each step if the result is of steps.
+
+    ``whole`` tells that they are one number a step, for all elements.
+    """
+
+    numbers: list[Node | None]
+    whole: bool
+
+    def shape(self, shape: Shape) -> Shape:
+        """Return the shape of a step's mark."""
+        return () if self.whole else shape
+
+    def counted(self, image: Masked | None, shape: Shape) -> Node:
+        """Return where a step's image counts."""
+        mask = None if image is None else image.mask
+        if image is not None and mask is not None and self.whole:
+            image = Masked(image.value, reshape(any_along(mask, range(mask.ndim)), ()), image.settled)
+        return counted(image, self.shape(shape))
+
+
+def as_mask(mark: Node, rows: int = 0) -> Node:
+    """Return numbers as the mask that they stand for: of a whole step, behind axes of rows, and of elements."""
+    mask = compare("not_equal", mark, 0.0)
+    whole_step = both(any_along(mask, range(rows, mask.ndim)), mask)
+    assert whole_step is not None
+    return whole_step
+
+
+def as_numbers(mask: Node | None, shape: Shape) -> Node:
+    """Return a mask as numbers, of the shape of what it is of."""
+    return broadcast_to(constant(1.0) if mask is None else to_real(mask), shape)
+
+
+def counted(image: Masked | None, shape: Shape) -> Node:
+    """Return where an image counts, as numbers."""
+    return zeros(shape) if image is None else as_numbers(image.mask, shape)
+
+
+def marks_of(node: Node, mask: Node | None, used: Sequence[bool]) -> Marks | None:
+    """Return where the results that are ``used`` count in a mask of a loop's value, None where all do everywhere."""
+    if mask is None:
+        return None
+    first = len(node.payload.body.carried)
+    line = as_numbers(mask, node.shape)
+    places: list[Item] = [(part.start, 1, part.size) for part in parts_of(node)]
+    own = [
+        _read(_share(line, place, places), part.shape) if has else zeros(part.shape)
+        for place, part, has in zip(places, parts_of(node), used, strict=True)
+    ]
+    own = simplify(own)
+    if all(scalar_constant(mark) == 1.0 for mark, has in zip(own, used, strict=True) if has):
+        return None
+    alike = all(_is_alike(mark, 0 if k < first else 1) for k, mark in enumerate(own))
+    if alike:
+        own = [_first(mark, min(mark.ndim, 0 if k < first else 1)) for k, mark in enumerate(own)]
+    return Marks([None if scalar_constant(mark) == 1.0 else mark for mark in own], alike)
+
+
+#: What masks, and they as numbers, are made of, element by element.
+_CONDITIONS = ("to_real", "not_equal", "less", "less_equal", "equal", "logical_and", "logical_or", "logical_not")
+
+
+def _of_condition(x: Node, take: Callable[[Node], Node]) -> Node | None:
+    """Return the part of a condition, or of it as numbers, that ``take`` takes of arrays of its shape."""
+    if x.op not in _CONDITIONS:
+        return None
+    return elementwise(x.op, tuple(take(arg) if arg.shape == x.shape else arg for arg in x.args), x.dtype)
+
+
+def _share(x: Node, place: Item, places: Sequence[Item]) -> Node:
+    """Return what stands at one of several places in a vector."""
+    part = _of_condition(x, lambda arg: _share(arg, place, places))
+    if part is not None:
+        return part
+    if x.is_pad and x.payload.items[0] in places:
+        return x.args[0] if x.payload.items[0] == place else zeros(slicing(x, (place,)).shape)
+    return slicing(x, (place,))
+
+
+def _read(x: Node, shape: Shape) -> Node:
+    """Return a vector's elements as an array of a shape."""
+    part = _of_condition(x, lambda arg: _read(arg, shape))
+    return part if part is not None else reshape(x.args[0] if x.is_reshape else x, shape)
+
+
+def _is_alike(x: Node, lead: int) -> bool:
+    """Tell whether an array is known to be one number behind its first axes."""
+    if x.ndim <= lead or all(size == 1 for size in x.shape[lead:]):
+        return True
+    if x.is_contraction and len(x.args) == 1:
+        _, out, repeated = x.payload
+        new = {label for label, _ in repeated}
+        return all(label in new for label in out[lead:])
+    return bool(x.args) and x.op in _CONDITIONS and all(_is_alike(arg, lead) for arg in x.args if arg.ndim)
+
+
+def _first(x: Node, lead: int) -> Node:
+    """Return the first number behind some axes."""
+    (one,) = simplify([slicing(x, (*map(whole, x.shape[:lead]), *[(0, 1, None)] * (x.ndim - lead)))])
+    return one
+
+
+def checkpointed(node: Node, slope: Masked, active: Sequence[bool], prefix: int, walk: Walk) -> list[Masked | None]:
+    """Carry a cotangent back through a loop in segments."""
+    stand_in = [placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(node.args)]
+    value = _in_segments(node, stand_in)
+    wrt = [own for own, has in zip(stand_in, active, strict=True) if has]
+    wild = {own for own, arg in zip(stand_in, node.args, strict=True) if walk.is_wild(arg)}
+    pulled = iter(pull({value: slope}, wrt, prefix, Walk((), wild, set(), None, walk.data)))
+    found = [next(pulled) if has else None for has in active]
+    there = dict(zip(stand_in, node.args, strict=True))
+    return [None if one is None else _placed(one, there) for one in found]
+
+
+def _placed(slope: Masked, there: dict[Node, Node]) -> Masked:
+    """Put arguments in the place of what stands for them."""
+    if slope.mask is None:
+        return Masked(substitute([slope.value], there)[0], slope.mask, slope.settled)
+    value, mask = substitute([slope.value, slope.mask], there)
+    return Masked(value, mask, slope.settled)
+
+
+def _in_segments(node: Node, args: Sequence[Node]) -> Node:
+    """Return the value of a loop of n steps, a number, as that of a loop over loops of √n, and a loop of the rest."""
+    body, length, reverse = node.payload
+    first, second = len(body.carried), len(body.carried) + len(body.read)
+    each = isqrt(length)
+    count, rest = divmod(length, each)
+    # the rest comes last, be it of the first rows or of the last
+    begin, late = (rest, 0) if reverse else (0, count * each)
+    shifted = _shifted(body)
+    carried, rows, held = list(args[:first]), args[first:second], list(args[second:])
+    blocks = [reshape(_rows(x, begin, count * each), (count, each, *x.shape[1:])) for x in rows]
+    own = [placeholder(("segment", k), x.shape) for k, x in enumerate((*carried, *held))]
+    own_rows = [placeholder(("block", k), (each, *x.shape[1:])) for k, x in enumerate(rows)]
+    start = step_number() * float(each) + float(begin)
+    inner = recurrence(shifted, [*own[:first], *own_rows, *own[first:], start], each, reverse)
+    results = [result_of(inner, part) for part in parts_of(inner)]
+    outer = Body(tuple(own[:first]), tuple(own_rows), tuple(own[first:]), tuple(results))
+    segments = recurrence(canonical(outer), [*carried, *blocks, *held], count, reverse)
+    values = [result_of(segments, part) for part in parts_of(segments)]
+    written = [reshape(value, (count * each, *value.shape[2:])) for value in values[first:]]
+    last = values[:first]
+    if rest:
+        ends = [_rows(x, late, rest) for x in rows]
+        tail = recurrence(shifted, [*last, *ends, *held, constant(float(late))], rest, reverse)
+        values = [result_of(tail, part) for part in parts_of(tail)]
+        last = values[:first]
+        pairs = zip(written, values[first:], strict=True)
+        written = [concatenate([b, a] if reverse else [a, b], 0) for a, b in pairs]
+    flat = [reshape(value, (part.size,)) for value, part in zip((*last, *written), parts_of(node), strict=True)]
+    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
+
+
+def _rows(x: Node, start: int, count: int) -> Node:
+    return slicing(x, ((start, 1, count), *map(whole, x.shape[1:])))
+
+
+def _shifted(body: Body) -> Body:
+    """Return a body whose rows are counted from a number on that it holds."""
+    start = placeholder(("start",), ())
+    results = substitute(body.results, {step_number(): step_number() + start})
+    return canonical(Body(body.carried, body.read, (*body.held, start), tuple(results)))
+
 
 #: States are kept for every step where they are at most this many numbers, and are known to be; else for each segment.
 KEPT = 1 << 20

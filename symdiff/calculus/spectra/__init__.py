@@ -10,7 +10,6 @@ Files
     chosen_columns       columns of eigenvectors, and the function of the matrix that a sum over them is
     divided_differences  divided differences of scalar formulas, without cancellation
     isotropic            functions of all eigenvalues at once, V diag(g(x)) V^T
-    products             products of such columns, as factors with labels, and sums over their numbers
     projectors           formulas with functions of the matrix in place of pairs of columns
     recognition          cotangents and weights that are one function of each eigenvalue
     spectral             eigenvalues, eigenvectors and functions of symmetric matrices

@@ -2,7 +2,7 @@
 
 The cotangent of eigenvalues is such a g, and the cotangent of the matrix the isotropic function of it. How g is written
 does not matter: by elements, slices, sums or products. The differential, right where eigenvalues are equal, is that of
-:mod:`symdiff.rewrite.matrices.isotropic`.
+:mod:`symdiff.rewrite.matrices.functions`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...graph.deltas.structural import identity
 from ...graph.primitives import Isotropic
 from ...rewrite import simplify
 from ...rewrite.facts import are_transposes
-from ...rewrite.matrices.isotropic import isotropic_of
+from ...rewrite.matrices.functions import isotropic_of
 from ..modes import pushforward
 from ..row_jacobians import row_axis
 

@@ -31,7 +31,7 @@ from ...graph import (
 from ...graph.contractions import parameter, point
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constant, to_real, where
 from ...graph.sizes import Dim
-from ...rewrite.matrices.isotropic import EQUAL
+from ...rewrite.matrices.functions import EQUAL
 
 #: What nodes are as formulas of one eigenvalue, and what makes a parameter of a node.
 Forms: TypeAlias = dict[Node, Node | None]

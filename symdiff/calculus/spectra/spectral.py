@@ -42,7 +42,7 @@ from ...graph.primitives import Spectral
 from ...graph.scalars.functions import apply, compare, scalar_constant, where
 from ...graph.sizes import Dim
 from ...rewrite.facts import is_symmetric
-from ...rewrite.matrices.isotropic import EQUAL
+from ...rewrite.matrices.functions import EQUAL
 from ..linear import PULLS, WHOLES, Law
 from ..modes import pullback, pushforward
 from ..rules import DIFFERENTIALS, LAWS, matmul

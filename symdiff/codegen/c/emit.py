@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...lowering.plan.wiring import Wiring
+from ...lowering.plan.plan import Wiring
 from ...lowering.program import GIVEN, Program
 from .body import ARGUMENTS, CHUNK, Functions, Pieces, Whole, length
 from .fills import FILL_COLUMNS, FILL_ROWS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...lowering.plan.wiring import COUNTER, HELD, MEMORY, Wiring
+from ...lowering.plan.plan import COUNTER, HELD, MEMORY, Wiring
 from ...lowering.program import Program
 from .body import Whole
 from .layout import BatchLayout

@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...graph import Node
 from ...graph.sizes import Dim, Span, product
-from ...lowering.plan.loops.access import Access, AxisIndex
+from ...lowering.plan.access import Access, AxisIndex
 from ...lowering.plan.plan import Plan
 from ...lowering.plan.steps import (
     Call,

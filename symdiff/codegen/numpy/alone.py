@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ...errors import UnsupportedError
 from ...graph import INT, Node
-from ...graph.reference import along, numeric
+from ...graph.reference import numeric
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Span, fixed
 from ..names import docstring, safe_names
@@ -35,7 +35,7 @@ CONSTANTS = 100_000
 SPECIAL = r"\bspecial\."
 _NUMBERED = re.compile(r"[vcn][0-9]+")
 #: What is copied, the last that has a name; names of helpers differ.
-_MODULES = (along, numeric, basic, normal, gammas, incomplete, bessels, elliptic, integrals)
+_MODULES = (numeric, basic, normal, gammas, incomplete, bessels, elliptic, integrals)
 _COMPILED = frozenset(row.name for row in FUNCTIONS.values() if row.special)
 
 _ERRORS = '''

@@ -24,9 +24,8 @@ from ...errors import ArgumentError, ShapeError
 from ...graph import BOOL, INT, REAL, Node, parts_of, postorder, settles, step_number
 from ...graph.primitives import DELTAS, PRIMITIVES, complete
 from ...graph.reference import numeric
-from ...graph.reference import positions as taken
 from ...graph.reference import scipy_special as special
-from ...graph.reference.opaque import call_each
+from ...graph.reference.interpret import call_each
 from ...graph.scalars.functions import FUNCTIONS, expanded
 from ...graph.sizes import Dim, Size
 from ...lowering.matrices import said_of_indefinite
@@ -122,10 +121,8 @@ def emit_numpy(inputs: Sequence[Node], outputs: Sequence[Node]) -> NumpySource:
     imports = ["import numpy as np"]
     if any("special." in line for line in writer.lines):
         imports.append("from scipy import special")
-    of_positions = writer.calls.intersection(POSITIONS)
-    for module, names in (("numeric", writer.calls - of_positions), ("positions", of_positions)):
-        if names:
-            imports.append(f"from symdiff.graph.reference.{module} import {', '.join(sorted(names))}")
+    if writer.calls:
+        imports.append(f"from symdiff.graph.reference.numeric import {', '.join(sorted(writer.calls))}")
     notes = [
         f"# {name}: {writer.shape('N', node.shape)}".replace("'", "")
         for name, node in zip(arguments, inputs, strict=True)
@@ -151,7 +148,6 @@ def load_numpy(source: NumpySource) -> Callable[..., tuple[npt.NDArray[Any], ...
     code = next(each for each in module.co_consts if isinstance(each, CodeType) and each.co_name == "kernel")
     namespace: dict[str, Any] = {"__builtins__": builtins, "np": np, "special": special, **source.constants}
     namespace |= {name: getattr(numeric, name) for name in NUMERIC_NAMES}
-    namespace |= {name: getattr(taken, name) for name in POSITIONS}
     return FunctionType(code, namespace, "kernel")
 
 
@@ -159,11 +155,8 @@ NUMERIC_NAMES = (
     *(row.numpy for row in FUNCTIONS.values() if row.numpy and "." not in row.numpy),
     *(row.numpy for row in PRIMITIVES.values() if row.numpy and "." not in row.numpy),
     *("span", "at", "positions", "nonempty", "shifted_identity", "join", "common_length", "definite", "arrange_each"),
+    *("take_each", "put_each"),
 )
-
-
-#: Functions of positions that a call brings.
-POSITIONS = ("take_each", "put_each")
 
 
 class _Emitter:

@@ -17,9 +17,15 @@ import numpy as np
 from ...errors import DtypeError, LimitError, UnsupportedError
 from ...graph import BOOL, Node, broadcast_to, matrix, stop_gradient
 from ...graph.dump import record_text
-from ...graph.scalars.compositions import COMPOSED
+from ...graph.scalars.compositions import (
+    COMPOSED,
+    POLYNOMIALS,
+    factorial,
+    multigammaln,
+    sph_harm_y_imag,
+    sph_harm_y_real,
+)
 from ...graph.scalars.functions import ALIASES, FUNCTIONS, apply, to_real
-from ...graph.scalars.polynomials import POLYNOMIALS, factorial, multigammaln, sph_harm_y_imag, sph_harm_y_real
 from . import creation, operations, positions, reductions, shaping
 from .linalg import building, norms, products, solving, spectra
 from .routines import (

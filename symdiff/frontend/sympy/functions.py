@@ -17,8 +17,8 @@ from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 
 from ...errors import UnsupportedError
 from ...graph import Node, constant
+from ...graph.scalars.compositions import POLYNOMIALS
 from ...graph.scalars.functions import FUNCTIONS, apply, compare, where
-from ...graph.scalars.polynomials import POLYNOMIALS
 
 #: Families of polynomials. SymPy expands those of a whole order itself; those whose order is the index of a sum stay.
 _POLYNOMIALS: dict[Any, str] = {

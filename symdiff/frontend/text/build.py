@@ -1,6 +1,6 @@
 """Build arrays from the terms of a formula, with NumPy's meaning.
 
-The grammar (:mod:`symdiff.ground.grammar.syntax`) gives a flat tree in which children stand before their
+The grammar (:mod:`symdiff.ground.grammar`) gives a flat tree in which children stand before their
 parents. One loop over it builds arrays with the same operators and functions that a Python
 user calls, so text and symbols cannot differ. Whatever an operation refuses is raised again
 with the sub-formula and a caret: the user sees the place in the formula as written.
@@ -24,7 +24,7 @@ from ...graph import INT, Node, extent, walk_sizes
 from ...graph.sizes import Dim, Shape, check_elements, named
 from ...ground.advice import REFUSED, TEXT, advice, close_to
 from ...ground.budget import spend
-from ...ground.grammar.syntax import SyntaxNode, Tree
+from ...ground.grammar import SyntaxNode, Tree
 from ...ground.guard import refuse
 from ...ground.limits import LIMITS, Limits
 from ..array import Array, asarray

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...errors import LimitError, ParseError, ShapeError
 from ...graph.sizes import Dim, show
 from ...ground.budget import spend
-from ...ground.grammar.syntax import SyntaxNode
+from ...ground.grammar import SyntaxNode
 from ..array import Array, call
 from ..numpy.library import LIBRARY
 

@@ -13,7 +13,7 @@ from ...errors import ArgumentError
 from ...graph import REAL
 from ...ground.budget import limits as limits_in_force
 from ...ground.gc_pause import paused
-from ...ground.grammar.syntax import parse_tree
+from ...ground.grammar import parse_tree
 from ...ground.limits import Limits
 from ...ground.names import is_name
 from ..array import Array

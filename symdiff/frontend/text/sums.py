@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...errors import LimitError, ParseError
 from ...graph import Node, placeholder, postorder, substitute
 from ...graph.sizes import Dim, product
-from ...ground.grammar.syntax import SyntaxNode
+from ...ground.grammar import SyntaxNode
 from ...ground.limits import Limits
 from ..array import Array, asarray
 from ..functions.recurrence import sum_over, while_loop

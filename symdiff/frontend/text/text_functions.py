@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from ...errors import ParseError
 from ...ground.budget import spend
-from ...ground.grammar.syntax import SyntaxNode, Tree
-from ...ground.grammar.tokens import too_large
+from ...ground.grammar import SyntaxNode, Tree, too_large
 from ...ground.limits import Limits
 from .sums import letters_of
 

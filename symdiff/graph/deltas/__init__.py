@@ -9,7 +9,6 @@ Invariants
     * All products of the calculus are made by ``einsum.einsum``, so no delta is summed by mistake.
 Files
     affine              slices and paddings of a delta are deltas, by arithmetic on their numbers
-    eliminate           one delta of a product: rename its index, take its row, or keep it
     contraction_order   the planner: which two factors of a product are multiplied first
     einsum              the constructor of products, which applies the two
     taken               rows of the identity at positions that a call brings

@@ -5,7 +5,7 @@ A contraction of many factors names no order. Each stage that has to choose one 
 
 * :mod:`.einsum` works on formulas, whose sizes may be symbolic and whose deltas are still to be
   eliminated. It multiplies only pairs that share a sum and give no larger array, and counts axes.
-* :mod:`symdiff.lowering.contraction` has the scalars in its hands and counts the products that are not
+* :mod:`symdiff.lowering.arrays` has the scalars in its hands and counts the products that are not
   known to be zero.
 * :mod:`symdiff.codegen.numpy.contraction` multiplies whole arrays and counts
   :func:`multiplications`, of all orders of a few factors and step by step of more.

@@ -9,12 +9,8 @@ Invariants
     * NaN passes through, and singular matrices raise as in the other backends.
 Files
     scipy_special   SciPy's functions, imported with the first use
-    along           running products and extrema
-    eigen           eigenvalues and eigenvectors of symmetric matrices
     many_digits     functions of the table in many digits, by mpmath
     numeric         functions that NumPy lacks or defines otherwise
-    positions       elements taken at positions that a call brings, and added up at them, for whole arrays
-    opaque          functions that Python calls, for one sample or many
     interpret       the meaning of each operation, and the walk over a graph
     constants       functions of constants as the numbers they are, for readers who would compute them without end
 Add

@@ -8,13 +8,16 @@ symbolic take their numbers from the shapes of the inputs, by :func:`bind_sizes`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from contextvars import ContextVar
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..._kernels.system.scopes import Bound
 from ...errors import ArgumentError, DtypeError, LimitError, ShapeError, SingularMatrixError
+from ...ground.guard import users
 from .. import (
     BOOL,
     INT,
@@ -30,13 +33,99 @@ from .. import (
     step_number,
 )
 from ..contractions import spectrum, spectrum_parameter
-from ..primitives import DELTAS, PRIMITIVES, Isotropic, complete
+from ..primitives import DELTAS, PRIMITIVES, Isotropic, Opaque, complete
 from ..scalars.functions import FUNCTIONS, expanded
 from ..size_equations import bind
 from ..sizes import show, value
-from . import eigen, numeric
+from . import numeric
 from . import scipy_special as special
-from .along import arrange
+from .numeric import arrange
+
+__all__ = ["call_each", "with_failures_as_nan"]
+
+
+Numbers = npt.NDArray[Any]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_fails_as_nan: ContextVar[bool] = ContextVar("fails_as_nan", default=False)
+
+
+def with_failures_as_nan(function: Callable[P, T]) -> Callable[P, T]:
+    """Let functions be nan where they fail, while a function runs that tries points of its own; a decorator."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with Bound(_fails_as_nan, True):
+            return function(*args, **kwargs)
+
+    return run
+
+
+def call_each(opaque: Opaque, *given: Numbers) -> Numbers:
+    """Return the values of a function, for arguments with axes in front of their own.
+
+    Parameters
+    ----------
+    opaque : Opaque
+    *given : ndarray
+        Their axes in front broadcast.
+
+    Raises
+    ------
+    ShapeError, DtypeError
+        If a value has another shape than the function was made for, or holds no real numbers.
+
+    Examples
+    --------
+    >>> call_each(Opaque("norm", np.linalg.norm, (), (1,)), np.array([[3.0, 4.0], [6.0, 8.0]]))
+    array([ 5., 10.])
+    """
+    leads = [one.shape[: one.ndim - axes] for one, axes in zip(given, opaque.axes, strict=True)]
+    lead = np.broadcast_shapes(*leads)
+    own = [one.shape[len(front) :] for one, front in zip(given, leads, strict=True)]
+    every = [
+        np.broadcast_to(one.reshape((*(1,) * (len(lead) - len(front)), *one.shape)), (*lead, *shape))
+        for one, front, shape in zip(given, leads, own, strict=True)
+    ]
+    call = _tolerant(opaque, lead) if _fails_as_nan.get() else users(opaque.function)
+    if opaque.batched:  # the function may write to what it is given
+        return _checked(opaque, call(*[np.array(one, np.float64) for one in every]), lead)
+    result: Numbers | None = None
+    for place in np.ndindex(*lead):
+        args = [(np.asarray if opaque.reads else np.array)(one[place], np.float64)[()] for one in every]
+        value = _checked(opaque, call(*args), ())
+        if not lead:
+            return value
+        if result is None:
+            result = np.empty((*lead, *value.shape))
+        result[place] = value
+    sizes = [size if isinstance(size, int) else 0 for size in opaque.shape]
+    return np.empty((*lead, *sizes)) if result is None else result
+
+
+def _tolerant(opaque: Opaque, lead: tuple[int, ...]) -> Callable[..., Any]:
+    shape = [size if isinstance(size, int) else 1 for size in opaque.shape]
+
+    def call(*args: Any) -> Any:
+        try:
+            return opaque.function(*args)
+        except Exception:  # whatever it has against a point
+            return np.full((*(lead if opaque.batched else ()), *shape), np.nan)
+
+    return call
+
+
+def _checked(opaque: Opaque, value: Any, lead: tuple[int, ...]) -> Numbers:
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "buif":
+        raise DtypeError(f"{opaque.name} gave {type(value).__name__} of dtype {numbers.dtype}; expected real numbers")
+    wanted = (*lead, *opaque.shape)
+    fits = [not isinstance(size, int) or size == length for size, length in zip(wanted, numbers.shape, strict=False)]
+    if numbers.ndim != len(wanted) or not all(fits):
+        raise ShapeError(f"{opaque.name} gave a value of shape {numbers.shape}; expected {show(wanted)}")
+    return numbers
+
 
 Values = npt.NDArray[Any]
 Bindings = Mapping[str, int]
@@ -320,7 +409,7 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
 
 
 def _external(node: Node, args: Sequence[Values], sizes: Bindings) -> Values:
-    from .opaque import call_each  # few formulas have it
+    pass  # MERGED
 
     return call_each(node.payload, *args)
 
@@ -349,7 +438,7 @@ def _isotropic(node: Node, args: list[Values], sizes: Bindings) -> Any:
     """Turn g, or its change, into the basis of eigenvectors, with quotients where eigenvalues are not equal."""
     payload: Isotropic = node.payload
     a, given, directions = args[0], args[1 : 1 + payload.parameters], args[1 + payload.parameters :]
-    x, v = eigen.eigvalsh(a), eigen.eigenvectors(a)
+    x, v = numeric.eigvalsh(a), numeric.eigenvectors(a)
     at = {spectrum(node.args[0].shape[:-1]): x}
     at |= {spectrum_parameter(k, own.shape, own.dtype): value
            for k, (own, value) in enumerate(zip(node.args[1:], given, strict=False))}  # fmt: skip
@@ -382,7 +471,7 @@ def _spectral(node: Node, args: list[Values], sizes: Bindings) -> Any:
     numbers = [np.broadcast_to(x, lead) for x in args[1 : 1 + count]]
     result = np.zeros([value(size, sizes) for size in node.shape])
     for own in np.ndindex(*lead):
-        x, v = eigen.eigvalsh(matrices[0][own]), eigen.eigenvectors(matrices[0][own])
+        x, v = numeric.eigvalsh(matrices[0][own]), numeric.eigenvectors(matrices[0][own])
         inside = [v.T @ e[own] @ v for e in matrices[1:]]
         given: dict[Node, Values] = {
             placeholder(("parameter", k), ()): np.asarray(number[own]) for k, number in enumerate(numbers)
@@ -419,8 +508,8 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "named": lambda node, args, sizes: args[0],
     "isotropic": _isotropic,
     "spectral": _spectral,
-    "pinv": lambda node, args, sizes: eigen.pinv(args[0]),
-    "expm": lambda node, args, sizes: eigen.expm(*args),
+    "pinv": lambda node, args, sizes: numeric.pinv(args[0]),
+    "expm": lambda node, args, sizes: numeric.expm(*args),
     "custom": _custom,
     "external": _external,
     "recurrence": _recurrence,

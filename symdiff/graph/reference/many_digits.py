@@ -16,8 +16,7 @@ import mpmath
 
 from ..scalars.differences import BY_SECOND, DIFFERENCES, Difference
 from ..scalars.functions import FUNCTIONS
-from ..scalars.remainders import REMAINDERS, Remainder
-from ..scalars.series import series_of
+from ..scalars.remainders import REMAINDERS, Remainder, series_of
 from . import scipy_special as special
 
 

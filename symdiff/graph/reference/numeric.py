@@ -4,10 +4,16 @@ Each takes and returns float64 arrays; matrix functions take stacks of matrices 
 two axes). They exist because NumPy lacks them (softplus, the adjugate), or because its
 errors are not ours (a singular matrix in a stack, a slice out of range), or because NaN
 has to pass through (``svd`` and ``cholesky`` raise on it).
+
+They are in parts: running products and extrema, and sorting, along an axis; eigenvalues, exponentials and
+pseudo-inverses; elements taken at positions that a call brings, and added up at them; all others. Positions lie in
+range: a call is refused before anything is computed where they do not (:mod:`symdiff.runtime.calls.positions`).
+Whoever calls these functions in another way is refused here.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +23,217 @@ import numpy.typing as npt
 from ..._kernels.functions import special as compiled
 from ...errors import ShapeError, SingularMatrixError
 from . import scipy_special as special
-from .along import arrange, arrange_each, cummax, cummin, cumprod, sort
-from .eigen import eigenvectors, eigvalsh
+
+Elements = npt.NDArray[Any]
+
+
+def _checked(at: Elements, size: int) -> Elements:
+    if at.size and not 0 <= at.min() <= at.max() < size:
+        raise ShapeError(f"an index is out of range for an axis of size {size}; expected 0 to {size - 1}")
+    return at.astype(np.intp, copy=False)
+
+
+def take(x: Elements, at: Elements, axis: int, shared: int) -> Elements:
+    """Take positions of an axis.
+
+    Parameters
+    ----------
+    x : ndarray, shape (..., *M, N, ...)
+    at : ndarray, shape (*M, *K)
+    axis : int
+        That of length N, negative.
+    shared : int
+        Number of axes M.
+
+    Returns
+    -------
+    ndarray, shape (..., *M, *K, ...)
+    """
+    at = _checked(at, x.shape[axis])
+    if not shared:
+        return np.take(x, at, axis=axis)
+    place = axis + x.ndim
+    lead, own, rest = x.shape[: place - shared], at.shape[:shared], x.shape[place + 1 :]
+    rows = x.reshape(math.prod(lead), math.prod(own), x.shape[axis], math.prod(rest))
+    lines = at.reshape(rows.shape[1], math.prod(at.shape[shared:]))
+    taken: Elements = rows[:, np.arange(len(lines))[:, None], lines]
+    return taken.reshape(*lead, *at.shape, *rest)
+
+
+def put(x: Elements, at: Elements, size: int, axis: int, shared: int) -> Elements:
+    """Add the slices of ``x`` into zeros, in order.
+
+    Parameters
+    ----------
+    x : ndarray, shape (..., *M, *K, ...)
+    at : ndarray, shape (*M, *K)
+    size : int
+        Length of the axis that positions are of.
+    axis : int
+        That axis of the result, negative.
+    shared : int
+        Number of axes M.
+
+    Returns
+    -------
+    ndarray, shape (..., *M, size, ...)
+    """
+    at = _checked(at, size)
+    end = x.ndim + axis + 1
+    lead, rest = x.shape[: end - at.ndim], x.shape[end:]
+    own = at.shape[:shared]
+    outer, lines, inner = math.prod(lead), math.prod(own), math.prod(rest)
+    # one sum for each element of the result, over all elements of x that go there
+    first = np.arange(outer * lines).reshape(outer, lines, 1) * size
+    targets = (first + at.reshape(1, lines, math.prod(at.shape[shared:])))[..., None] * inner + np.arange(inner)
+    sums: Elements = np.bincount(targets.ravel(), x.ravel(), outer * lines * size * inner)
+    return sums.reshape(*lead, *own, size, *rest).astype(x.dtype, copy=False)
+
+
+def take_each(x: Elements, at: Elements, axis: int, shared: int) -> Elements:
+    """Take positions of an axis, each array with a batch axis in front, of length 1 for what samples share."""
+    if len(at) == 1:
+        return take(x, at[0], axis, shared)
+    place = x.ndim + axis - shared - 1
+    if len(x) == 1:
+        result = take(x[0], np.moveaxis(at, 0, shared), axis, shared)
+        return np.moveaxis(result, place + shared, 0)
+    moved = np.moveaxis(x, 0, place)
+    whole = take(moved, np.moveaxis(at, 0, 0), axis, shared + 1)
+    return np.moveaxis(whole, place, 0)
+
+
+def put_each(x: Elements, at: Elements, size: int, axis: int, shared: int) -> Elements:
+    """Add slices into zeros, each array with a batch axis in front, of length 1 for what samples share."""
+    if len(at) == 1:
+        return put(x, at[0], size, axis, shared)
+    if len(x) == 1:
+        x = np.broadcast_to(x, (len(at), *x.shape[1:]))
+    place = x.ndim + axis + 1 - (at.ndim - 1) - 1
+    whole = put(np.moveaxis(x, 0, place), at, size, axis, shared + 1)
+    return np.moveaxis(whole, place, 0)
+
+
+def eigvalsh(a: Array) -> Array:
+    """Return the eigenvalues of the symmetric part of each matrix, in rising order."""
+    unknown, known = _symmetric(a)
+    return np.where(unknown[..., None], np.nan, np.linalg.eigvalsh(known))
+
+
+def eigenvectors(a: Array) -> Array:
+    """Return orthonormal eigenvectors of the symmetric part of each matrix, as columns, by rising eigenvalue."""
+    unknown, known = _symmetric(a)
+    return np.where(unknown[..., None, None], np.nan, np.linalg.eigh(known).eigenvectors)
+
+
+def _symmetric(a: Array) -> tuple[npt.NDArray[np.bool_], Array]:
+    """Return which matrices are not finite, and the symmetric parts, with the identity in place of those."""
+    unknown = np.asarray(~np.isfinite(a).all(axis=(-2, -1)))
+    part = 0.5 * a + 0.5 * np.swapaxes(a, -1, -2)
+    return unknown, np.where(unknown[..., None, None], np.eye(a.shape[-1]), part)
+
+
+def expm(a: Array, *direction: Array) -> Array:
+    """Return the exponential of each matrix, or its derivative in a direction, by Taylor's series and squaring."""
+    size = a.shape[-1]
+    if direction:
+        (e,) = direction
+        lead = np.broadcast_shapes(a.shape[:-2], e.shape[:-2])
+        largest = np.abs(e).max(axis=(-2, -1), keepdims=True, initial=0.0)
+        scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        whole = np.zeros((*lead, 2 * size, 2 * size))
+        whole[..., :size, :size] = whole[..., size:, size:] = a
+        whole[..., :size, size:] = e / scale
+        part: Array = _by_series(whole, a)[..., :size, size:] * scale
+        return part
+    return _by_series(a, a)
+
+
+def _by_series(x: Array, of: Array) -> Array:
+    """Return exponentials; nan where the norm of another matrix is beyond those that kernels know."""
+    norm = np.abs(x).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=0.0)
+    known = np.abs(of).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=0.0) <= 5.371920351148152 * 2**12
+    times = np.where(known & (norm > 0.5), np.ceil(np.log2(np.maximum(norm, 0.5))) + 1, 0)
+    x = np.where(known, x, 0.0) / 2.0**times
+    term = total = np.broadcast_to(np.eye(x.shape[-1]), x.shape)
+    for k in range(1, 20):
+        term = term @ x / k
+        total = total + term
+    for k in range(int(times.max(initial=0))):
+        total = np.where(k < times, total @ total, total)
+    return np.where(known, total, np.nan)
+
+
+def pinv(a: Array) -> Array:
+    """Return the pseudo-inverse of each matrix of full rank, and nan of others."""
+    known: npt.NDArray[np.bool_] = np.asarray(np.isfinite(a).all(axis=(-2, -1)))
+    safe = np.where(known[..., None, None], a, 0.0)
+    full = known & (np.linalg.matrix_rank(safe) == min(a.shape[-2:]))
+    return np.where(full[..., None, None], np.linalg.pinv(safe), np.nan)
+
+
+def cumprod(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the products of all elements so far along ``axis``, from the end when ``reverse``."""
+    return _accumulated(np.multiply, x, axis, reverse)
+
+
+def cummax(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the largest of all elements so far along ``axis``, from the end when ``reverse``."""
+    return _accumulated(np.maximum, x, axis, reverse)
+
+
+def cummin(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the smallest of all elements so far along ``axis``, from the end when ``reverse``."""
+    return _accumulated(np.minimum, x, axis, reverse)
+
+
+def _accumulated(function: np.ufunc, x: Array, axis: int, reverse: bool) -> Array:
+    turned = np.flip(x, axis) if reverse else x
+    found: Array = function.accumulate(turned, axis)
+    return np.flip(found, axis) if reverse else found
+
+
+def sort(x: Array, axis: int, reverse: bool) -> Array:
+    """Return the elements along ``axis`` in ascending order, nan last; of the turned axis, turned, when ``reverse``."""
+    found = np.sort(x, axis)
+    return np.flip(found, axis) if reverse else found
+
+
+def arrange(x: Array, key: Array, axis: int, back: bool) -> Array:
+    """Return elements in the order of ``key`` along ``axis`` (negative), or ``back`` from it; of ties the mean."""
+    lines = np.moveaxis(key, axis, -1)
+    order = np.argsort(lines, axis=-1, kind="stable")
+    ordered = np.take_along_axis(lines, order, -1)
+    with np.errstate(invalid="ignore"):
+        same = (ordered[..., 1:] == ordered[..., :-1]) | (np.isnan(ordered[..., 1:]) & np.isnan(ordered[..., :-1]))
+    values = np.moveaxis(x, axis, -1)
+    shape = np.broadcast_shapes(values.shape, order.shape)
+    values, order = np.broadcast_to(values, shape), np.broadcast_to(order, shape)
+    if back:
+        result = np.empty(shape)
+        np.put_along_axis(result, order, _mean_of_ties(values, same), -1)
+    else:
+        result = _mean_of_ties(np.take_along_axis(values, order, -1), same)
+    return np.moveaxis(result, -1, axis)
+
+
+def arrange_each(x: Array, key: Array, axis: int, back: bool) -> Array:
+    """Return :func:`arrange` of samples, whose axis stands first in both: 1, or common to the others."""
+    lead = [1] * (x.ndim - key.ndim)
+    return arrange(x, key.reshape(key.shape[0], *lead, *key.shape[1:]), axis, back)
+
+
+def _mean_of_ties(x: Array, same: npt.NDArray[np.bool_]) -> Array:
+    """Return the mean of neighbours along the last axis that are the same as the one before."""
+    if not same.any():
+        return x
+    starts = np.ones(x.shape, bool)
+    starts[..., 1:] = ~same
+    first = np.flatnonzero(starts)
+    means = np.add.reduceat(x.ravel(), first) / np.diff(first, append=x.size)
+    result: Array = means[np.cumsum(starts) - 1].reshape(x.shape)
+    return result
+
 
 Array = npt.NDArray[np.float64]
 #: What other files of the folder have, and is called by its name here.

@@ -15,21 +15,17 @@ Files
     special       the rows of error, gamma and beta functions, elliptic and oscillating integrals, Lambert's W
     incomplete    the rows of incomplete gamma and beta functions, their inverses, and hypergeometric functions
     bessel        the rows of Bessel and Airy functions
-    known         columns of all rows: inverses, logarithms, exact values, which have a value everywhere
-    rising        the row of the logarithm of a rising factorial by its step
     beyond_range  the rows of logarithms and ratios of functions that overflow or vanish
     compositions  functions made of rows: activations, the rest of NumPy's ufuncs
-    polynomials   orthogonal polynomials of a degree known beforehand
     arithmetic    sums as terms, products as factors
     logarithms    how logarithmic rows are computed
     remainders    rows of quotients that are 0 / 0 at 0
-    series        their Taylor series
     differences   the rows of divided differences
 Add
     a row in one of the files of rows (CONTRIBUTING.md has an example), or in ``remainders`` for a removable
     singularity; a function made of others in ``compositions``
 """
 
-from . import bessel, beyond_range, differences, incomplete, rising, rows, special
+from . import bessel, beyond_range, differences, incomplete, rows, special
 
-__all__ = ["bessel", "beyond_range", "differences", "incomplete", "rising", "rows", "special"]
+__all__ = ["bessel", "beyond_range", "differences", "incomplete", "rows", "special"]

@@ -13,8 +13,7 @@ import math
 from .. import BOOL, Node, constant, elementwise
 from .differences import GAUSS
 from .functions import compare, partial_of, where
-from .known import LOGARITHMS
-from .making import ABSENT, ANY, POSITIVE, named, row, unary
+from .making import ABSENT, ANY, LOGARITHMS, POSITIVE, named, row, unary
 from .special import ROOT_TWO_PI
 
 log, log1p, absolute, digamma, power = (named(name) for name in ("log", "log1p", "abs", "digamma", "power"))

@@ -19,7 +19,7 @@ from .. import Node, as_node, constant, elementwise
 from ..dump import record_text
 from .functions import Interval, compare, where
 from .making import ANY, NONE, POSITIVE, UNIT, order_of, row
-from .series import DERIVATIVES, scalar
+from .remainders import DERIVATIVES, scalar
 
 #: Gives the derivative of an order.
 Derivative = Callable[[int, Node], Node]

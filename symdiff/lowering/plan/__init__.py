@@ -12,21 +12,26 @@ Invariants
     * A bound plan holds numbers and messages alone: nothing of a graph, and nothing of a caller's arrays.
     * A tile of samples is gone through once: no step of a tile reads what all tiles give.
 Files
-    loops         elements of loops over long arrays
-    passes        the graph of a call, before it is cut into steps
+    batch         the formula of one sample as the formula of a call
+    tiles         a long axis of one sample in place of the batch
+    inverses      functions of large matrices; inverses as solutions
+    products      products in the cheapest order, and which are worth a step of their own
+    sums          sums of opposite and of moved arrays, before they are cut into steps
+    access        ranges of indices, and where along each axis an element stands
+    element       one element of an array formula
+    placed        terms that fill a part of an array: diagonals, blocks, bands
     steps         the kinds of steps
     cost          what a step takes
     dump          plans as text
     plan          steps in an order in which they can run
-    wiring        which arrays of a loop stay in registers
-    whole         operations that are steps of their own
     planner       from a graph to a plan
     calls         from the formula of one sample to a plan
     bound         bound plans, as the executor takes them
     memory        places of arrays, and tiles
-    cache_blocks  steps that run for parts of a long axis
-    bind          numbers for letters
+    bind          numbers for letters; steps that run for parts of a long axis
 Add
+    a pass: a function of nodes, and a line in ``planner.make_plan``; an operation whose elements do not depend on each
+    other: a rule in ``element``;
     a kind of step: a tuple in ``steps``, where ``planner`` chooses it, its numbers in ``bind`` and ``bound``, and a
     row of the table of steps in ``_kernels/plan``
 """

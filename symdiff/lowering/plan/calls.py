@@ -11,7 +11,7 @@ from ...graph import Node, placeholder, postorder, rebuild, survey, within
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import LEAST, Size, named, sizes_from
 from ...graph.traversal import resize
-from .loops.access import BATCH, INNER, OrderError, inner_axes, inner_limit, is_iterated, is_long
+from .access import BATCH, INNER, OrderError, inner_axes, inner_limit, is_iterated, is_long
 from .plan import Plan, programs_of
 
 __all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_shorter", "plan_together"]
@@ -30,8 +30,8 @@ LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
 
 def has_steps(inputs: Sequence[Node], outputs: Sequence[Node]) -> bool:
     """Tell whether a formula has long axes, many elements, large products, functions of matrices, or recurrences."""
-    from .passes.inverses import is_factored  # not needed by a plan that is known
-    from .passes.products import is_product
+    from .inverses import is_factored  # not needed by a plan that is known
+    from .products import is_product
 
     apart = is_product, is_factored, is_iterated  # they have steps of their own, however few elements there are
     nodes = [*inputs, *survey(outputs).apart]
@@ -111,7 +111,7 @@ def plan_together(
     UnsupportedError
         If a part of it cannot be planned.
     """
-    from .passes.batch import lift
+    from .batch import lift
     from .planner import check_length
 
     check_length(outputs)
@@ -162,9 +162,9 @@ def _planned(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool
 ) -> Plan:
     """Plan a call, for one limit of the axes that an element has to itself."""
-    from .passes.batch import lift
-    from .passes.tiles import tile_rows
+    from .batch import lift
     from .planner import make_plan
+    from .tiles import tile_rows
 
     if any(batched):
         lifted = lift(inputs, outputs, batched, total=total)

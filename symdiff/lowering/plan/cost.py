@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...graph import Node
 from ...graph.sizes import Dim, value
 from ..program import CHEAP, GIVEN, Port, Program
-from .loops.access import BATCH, LoopInput
+from .access import BATCH, LoopInput
 from .steps import (
     Call,
     LoopPiece,

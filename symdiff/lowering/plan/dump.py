@@ -8,8 +8,8 @@ from ...graph import Node
 from ...graph.dump import brief, clip, leaf_text, word
 from ...graph.sizes import Size
 from ..dump import program_lines
+from .access import BATCH, Access, Check, LoopInput
 from .cost import estimate
-from .loops.access import BATCH, Access, Check, LoopInput
 from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Routine, Scan, Step
 
 __all__ = ["letters_in", "plan_lines", "rows_of", "step_lines"]

@@ -8,8 +8,7 @@ from typing import NamedTuple, TypeAlias
 from ...graph import Node
 from ...graph.sizes import Dim, value
 from ..program import Program
-from .loops.access import BATCH, Access, Check, LoopInput
-from .loops.ranges import Range
+from .access import BATCH, Access, Check, LoopInput, Range
 
 __all__ = [
     "Call",

@@ -11,19 +11,13 @@ Invariants
 Files
     places        where the elements of a piece stand: the kinds of index expressions
     joins         products of pieces that share an index
-    moves         pieces through operations that move elements
-    positions     pieces at positions that a call brings
     decompose     a formula as a sum of pieces: one rule an operation
     structure     which elements may be other than zero, element by element: for what has no rule
     entries       lists of positions, sorted
-    blocks        the same pieces in dense blocks
-    boxes         rows that are alike, and views of the data that they fill
     layouts       how the values of a result are computed
-    scipy_arrays  SciPy's arrays of a pattern
-    results       arrays that share positions until one of them is to change
     formats       which results are sparse, and in what form
 Add
-    an operation: a rule in ``moves`` if it moves elements, in ``decompose`` if it is linear in an argument, and in
+    an operation: a rule in ``decompose`` if it moves elements or is linear in an argument, and in
     ``structure`` where it has zeros of which its row of the table does not tell; a kind of index: a field of
     :class:`.places.IndexTerm`
 """

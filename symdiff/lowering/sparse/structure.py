@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...errors import LimitError
 from ...graph import BOOL, Node, constant, elementwise, label_sizes, postorder, resize
 from ...graph.primitives import BY_POSITION, CUMULATIVE, NORMALIZATIONS, PRIMITIVES, REDUCTIONS, Mixes, Zeros
-from ...graph.reference import positions
+from ...graph.reference import numeric
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import show, value
 from .places import Taken
@@ -244,9 +244,9 @@ def _by_position(node: Node, mask: Mask, sizes: _Sizes, taken: Taken) -> Mask:
         return FULL
     axis, shared = node.payload
     if node.op == "take":
-        return positions.take(_spread(mask, shapes[1]), at, axis, shared)
+        return numeric.take(_spread(mask, shapes[1]), at, axis, shared)
     own = _spread(mask, shapes[1]).astype(np.float32)
-    return positions.put(own, at, shapes[0][axis], axis, shared) > 0.5
+    return numeric.put(own, at, shapes[0][axis], axis, shared) > 0.5
 
 
 def _slice(node: Node, masks: Sequence[Mask], sizes: _Sizes) -> Mask:

@@ -11,8 +11,7 @@ Files
     terms           terms and their constructors
     numbers         numbers as a reader knows them, arrays of numbers that have a name
     contractions    the names of contractions in matrix notation
-    from_graph      the term of each node
-    bodies          the terms of loops and of functions of matrices, which hold formulas
+    from_graph      the term of each node, of loops and functions of matrices, which hold formulas, too
     reading         the forms that have names, put in the place of what spells them out
     reader          the pass that makes terms again by rules
     by_index        results of three and more axes as products of elements
@@ -20,18 +19,21 @@ Files
     named_forms     cross products, zeros around an array, permutations
     matrix_words    products of matrices and vectors by their factors from left to right
     common_factors  signs, numbers and matrices in common, in derivatives
-    rules           matrices of a few entries, differences of neighbours, traces, eigenvectors
+    entries         matrices by their entries, each written where it stands; matrices beside transposes
+    differences     differences of neighbours, first and second ones, along any axis
+    sums            common arrays in front of sums, squares of differences, traces of products, eigenvectors
 Add
-    the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``
+    the term of a primitive: a function in ``from_graph``; a form of contractions: one in ``contractions``; a named
+    form: a function with ``@RULES.of`` in the file whose pattern it shares, which must be read back to the same formula
 """
 
 from __future__ import annotations
 
+from .differences import DIFFERENCES
 from .from_graph import written
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
 from .reading import read
-from .rules.differences import DIFFERENCES
 from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import common_factors, named_forms, numbers, unit_steps
+from . import common_factors, entries, named_forms, numbers, sums, unit_steps
 from .reader import Reader, Readings
-from .rules import entries, spectra, squares
 from .terms import Term
 
 
@@ -38,5 +37,5 @@ def read(
     rules = [*more, numbers.ARRAYS, unit_steps.RULES, named_forms.RULES]
     if derived:
         rules += [unit_steps.DERIVED, common_factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED]
-        rules += [spectra.RULES, squares.RULES, *behind]
+        rules += [sums.RULES, *behind]
     return Reader(rules).read(roots)

@@ -8,22 +8,16 @@ Invariants
     * What stays is nan or infinite wherever what goes would have been, but for terms of derivatives that cancel: their
       digits would take those of the others with them, and for ratios of what a derivative divides by elsewhere.
 Files
-    parts        terms and factors, and sums and products of what is left
     monomials    terms as a number times powers
     ratios       ratios that are 1
     same_bases   powers of one base in a product
     fractions    sums of fractions with one denominator
-    large_terms  sums of large terms that cancel: roots, poles, the growth of log Γ
     lowest_terms  quotients of polynomials without common divisors, as they are shown
-    quotients    derivatives of f(x y) / y by x
     differences  differences of one function at two places, by their distance
     shares       sums of softmax, which are 1
     opposites    f(z) and 1 - f(z) in what is differentiated again
     kinks        signs and directions in what is differentiated again
-    multiples    elements of arrays that vanish together
-    ties         shares of maximum and minimum where both are equal, there too
     deviations   means of deviations from a mean, which are 0
-    weighted     the same of weighted means
 Add
     a function with ``@rule`` in the file whose pattern it shares
 """

@@ -9,7 +9,7 @@ from ...graph.kinds import CONTRACTED
 from ...graph.scalars.arithmetic import SUMS, terms_of
 from ...graph.sizes import product
 from ..rewriter import make, rule, spread
-from .parts import DEPTH, TERMS, factors_in, scalars_of, total_of, without_scalars
+from .monomials import DEPTH, TERMS, factors_in, scalars_of, total_of, without_scalars
 
 
 @rule("add subtract", "z - mean(z), z = x - mean(x)", "z", "reading",

@@ -1,18 +1,166 @@
-"""Divided differences: quotients of a difference of one function at two places by the distance of the places."""
+"""Differences that cancel: of one function at two places, and of large terms.
+
+**Divided differences** are quotients of a difference of one function at two places by the distance of the places.
+
+**Sums of large terms that cancel** are written so that no digits are lost: roots, poles, and the growth of log Γ.
+
+``sqrt(b**2 + d) - b`` is ``d / (sqrt(b**2 + d) + b)``, so that in a root of a quadratic equation, ``(-b + sqrt(b**2 -
+4 a c)) / (2 a)``, a cancels. ``(1 + 1/x) log1p(x z)`` is multiplied out: the term with the pole is a quotient that is
+0 / 0 there, which is known as a function of its own. ``lgamma(y + 1/a) - lgamma(1/a) + y log(a m)``, of a negative
+binomial count, is ``y log(m)`` and what is smooth in a at 0.
+"""
 
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import permutations, product
 from typing import NamedTuple
 
 from ...graph import Node, constant, elementwise
-from ...graph.kinds import INVERSE
-from ...graph.scalars.arithmetic import SUMS, PowerProduct, peel, terms_of, without_numbers
+from ...graph.kinds import INVERSE, bit_of
+from ...graph.scalars.arithmetic import SUMS, PowerProduct, factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.differences import BY_FUNCTION
-from ..rewriter import rule, spread
-from ..stability.products import decomposed, powers_multiplied
-from .monomials import like, monomial, terms_in, written
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..rewriter import multiplied, rule, spread, stabilize
+from ..stability.exponents import added, as_node, decomposed, linear, powers_multiplied
+from .monomials import TERMS, like, monomial, terms_in, total_of, written
+
+#: Most factors of a product that are looked at, and terms of a sum with a pole.
+_FACTORS, _TERMS = 8, 3
+
+
+
+@rule("add subtract", "sqrt(b**2 + d) - b", "d / (sqrt(b**2 + d) + b)", "stability",
+      inside="sqrt multiply divide negative named", below=(bit_of("sqrt"),))
+def _root_gap(node: Node) -> Node | None:
+    """Keep the difference of a root and what is near it as a function of its own."""
+    terms = terms_of(node, 2, look=peel)
+    if not terms.whole or len(terms.parts) != 2:
+        return None
+    (c, first), (d, second) = ((sign * c, x) for sign, term in terms.parts for c, x in [without_numbers(peel(term))])
+    for (scale, root), (other, x) in (((c, first), (d, second)), ((d, second), (c, first))):
+        if not root.is_root or scale * other >= 0.0 or root.shape != node.shape:
+            continue
+        rest = _without_square(root.args[0], x, other / scale)
+        if rest is not None:
+            b = x if other == -scale else elementwise("multiply", (constant(-other / scale), x))
+            gap = elementwise("root_gap", (b, total_of([written(term) for term in rest])))
+            return spread(gap if scale == 1.0 else elementwise("multiply", (constant(scale), gap)), node.shape)
+    return None
+
+
+def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None:
+    """Return the terms of ``under - (c x)**2`` where one of them cancels and not all of them."""
+    whole = terms_in(under)
+    part = monomial(1.0, x)
+    squares = terms_in(x.args[0]) if x.is_root else None if part is None else [part.times(part)]
+    if whole is None or squares is None:
+        return None
+    left = like([*whole, *(term.scaled(-c * c) for term in squares)])
+    left.sort(key=lambda term: term.number < 0.0)  # x - 1, not -1 + x, by which the difference may be divided
+    return left if left and len(left) < len(whole) else None
+
+
+@rule("multiply divide", "(sqrt(b**2 + a d) - b) / a", "d / (sqrt(b**2 + a d) + b)", "stability",
+      below=(INVERSE, bit_of("root_gap")))
+def _root_quotient(node: Node) -> Node | None:
+    """Take what is added under a root out of a difference that is divided, or divides."""
+    found = decomposed(node)
+    gap = None if found is None else next((base for base in found.powers if base.op == "root_gap"), None)
+    added = None if gap is None else monomial(1.0, gap.args[1])
+    if found is None or gap is None or added is None:
+        return None
+    power = found.powers[gap]
+    if not any(n * power < 0 for n in found.powers.values()):  # what divides it may vanish where d does: sin(x)
+        return None
+    rest = _raised(added, power).scaled(found.number)
+    for base, n in found.powers.items():
+        part = monomial(1.0, base) if base is not gap else PowerProduct(1.0, {})
+        if part is None:
+            return None
+        rest = rest.times(_raised(part, n))
+    sign, product = written(rest)
+    result = multiplied(product, [(elementwise("root_quotient", gap.args), power)])
+    return spread(result if sign > 0 else elementwise("negative", (result,)), node.shape)
+
+
+def _raised(product: PowerProduct, n: int) -> PowerProduct:
+    return PowerProduct(product.number**n, {base: n * k for base, k in product.powers.items()})
+
+
+@rule("multiply", "(a + b / x) log1p(x z)", "a log1p(x z) + b log1p(x z) / x", "stability", inside="add subtract named",
+      below=(INVERSE,))
+def _pole_beside_zero(node: Node) -> Node | None:
+    """Multiply out a sum of which a term has a pole where another factor is 0."""
+    for total, other in (node.args, node.args[::-1]):
+        whole = peel(total)
+        terms = terms_of(whole, _TERMS, look=peel) if whole.is_additive else None
+        if terms is None or not terms.whole or len(terms.parts) < 2 or whole.shape != node.shape:
+            continue
+        parts = [monomial(sign, term) for sign, term in terms.parts]
+        plain = [part for part in parts if part is not None and _is_plain(part)]
+        poles = {base for part in plain for base, n in part.powers.items() if n < 0}
+        if None not in parts and poles and _vanishes_at(other, poles):
+            products = [
+                other if scalar_constant(term) == 1.0 else elementwise("multiply", (term, other))
+                for _, term in terms.parts
+            ]
+            signed = zip((sign for sign, _ in terms.parts), stabilize(products), strict=True)
+            return spread(total_of(list(signed)), node.shape)
+    return None
+
+
+def _is_plain(product: PowerProduct) -> bool:
+    """Tell whether a product is made of numbers and inputs: what is longer would be written several times."""
+    return all(not base.args for base in product.powers)
+
+
+def _vanishes_at(node: Node, poles: set[Node]) -> bool:
+    """Tell whether a product has a function of a multiple of a number that vanishes with it."""
+    for base, n in factors_of(node, _FACTORS, look=peel).parts:
+        row = FUNCTIONS.get(base.op)
+        if n > 0.0 and row is not None and row.arity == 1 and row.at_zero is not None and row.at_zero[0] == 0.0:
+            argument = monomial(1.0, peel(base.args[0]))
+            if argument is not None and any(argument.powers.get(pole, 0) > 0 for pole in poles):
+                return True
+    return False
+
+
+@rule("add subtract", "lgamma(y + 1 / a) - lgamma(1 / a) + y log(a m)", "log(a**y Γ(y + 1 / a) / Γ(1 / a)) + y log(m)",
+      "stability", below=(INVERSE, bit_of("lgamma")))
+def _rising(node: Node) -> Node | None:
+    """Take what grows away from a difference of log Γ."""
+    terms = terms_of(node, TERMS, look=peel)
+    gammas = [(sign, term) for sign, term in terms.parts if peel(term).op == "lgamma"]
+    if not terms.whole or len(gammas) < 2:
+        return None
+    for (s, one), (t, other) in permutations(gammas, 2):
+        start = monomial(1.0, peel(other).args[0])
+        if s + t or start is None or not start.powers or any(n > 0 for n in start.powers.values()):
+            continue
+        step = start.inverse()
+        count = added(linear(peel(one).args[0]), linear(peel(other).args[0]), -1.0)
+        y = as_node(count)
+        for sign, term in terms.parts:
+            within = _logarithm_times(sign * s, term, y)
+            rest = None if within is None else within.times(start)
+            if rest is None or not rest.number > 0.0 or any(base in step.powers for base in rest.powers):
+                continue
+            left = [part for part in terms.parts if part[1] not in (one, other, term)]
+            rising = elementwise("log_rising", (_ZERO, y, written(step)[1]))
+            logarithm = elementwise("multiply", (y, elementwise("log", (written(rest)[1],))))
+            return spread(total_of([(s, rising), (s, logarithm), *left]), node.shape)
+    return None
+
+
+def _logarithm_times(sign: float, term: Node, y: Node) -> PowerProduct | None:
+    """Return b for a term y log(b)."""
+    part, whole = monomial(sign, term), monomial(1.0, y)
+    logs = [] if part is None else [base for base, n in part.powers.items() if n == 1 and base.op == "log"]
+    if part is None or len(logs) != 1 or part.times(PowerProduct(1.0, {logs[0]: -1})) != whole:
+        return None
+    return monomial(1.0, logs[0].args[0])
+
 
 #: Most terms of a distance that are looked at.
 _TERMS = 6

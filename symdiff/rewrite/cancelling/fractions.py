@@ -14,8 +14,7 @@ from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, terms_of, without_numbers
 from ...ground.gc_pause import noted
 from ..rewriter import make, rule, spread
-from .monomials import HIGHEST, OF_LENGTHS, like, monomial, terms_in, written
-from .parts import TERMS, total_of
+from .monomials import HIGHEST, OF_LENGTHS, TERMS, like, monomial, terms_in, total_of, written
 
 #: How many operations are looked through from a term to the sum that it is divided by.
 _LOOKED = 20

@@ -1,25 +1,37 @@
-"""Signs and directions that cancel in a second derivative, at 0 too.
+"""Kinks and ties in what is differentiated again: signs and directions that cancel, multiples, shares.
 
-The slope of f(|x|) is ``f'(|x|) sign(x)``, and the slope of that is f''(|x|) from both sides of 0, also at 0, where
-sign(x)**2 is 0. The slope of f(r) for r = norm(x) is ``f'(r) unit(x)``; where f'(0) is 0 it is x times a smooth
-quotient, f'(r) / r. So a formula with such products is written in another way before it is differentiated.
+**Signs and directions.** The slope of f(|x|) is ``f'(|x|) sign(x)``, and the slope of that is f''(|x|) from both
+sides of 0, also at 0, where sign(x)**2 is 0. The slope of f(r) for r = norm(x) is ``f'(r) unit(x)``; where f'(0) is 0
+it is x times a smooth quotient, f'(r) / r. So a formula with such products is written in another way before it is
+differentiated.
+
+**Multiples.** Elements of an array may be multiples of one another, as those of ``[x, -x]`` and of ``x - x[::-1]``.
+Such elements vanish together, so that their signs jump together: the product of two of them is no product of means.
+
+**Shares of a tie**: of maximum(x, y) and minimum(x, y), where both are equal. The slope of F(maximum(x, y)) by x is
+F' times a share of x, which is 1 where x is larger, 0 where it is less and a half where both are equal. The slope of
+that has the product of two shares, whose mean over both sides of a tie is no product of means: it is a half again for
+two shares of x, and 0 for one of x and one of y.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ...errors import SymdiffError
 from ...graph import (
     BOOL,
+    REAL,
     Node,
     axes_of,
     constant,
     contract,
     elementwise,
+    inputs_of,
     placeholder,
     postorder,
     rebuild,
@@ -29,16 +41,205 @@ from ...graph import (
     substitute,
 )
 from ...graph.kinds import ABSOLUTE, BRANCHING, CHOICE, DIRECTION
+from ...graph.reference.interpret import evaluate
 from ...graph.scalars.arithmetic import APART, factors_of, peel, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape
 from ...graph.traversal import dependents
+from ...ground.budget import uncounted
 from ..facts import has_sign_of_argument
 from ..rewriter import spread
 from ..stability.lengths import joined_operands, squares_of
-from .ties import Tie, by_ties, on_a_side, tie_of, ties_in
 
-__all__ = ["lengths_of_one", "named_signs", "paired_signs", "smooth_directions", "vanishes_with", "zero_of"]
+__all__ = [
+    "Tie",
+    "by_ties",
+    "has_multiples",
+    "lengths_of_one",
+    "multiples_of_first",
+    "named_signs",
+    "on_a_side",
+    "paired_signs",
+    "smooth_directions",
+    "tie_of",
+    "ties_in",
+    "vanishes_with",
+    "zero_of",
+]
+
+
+#: A sum of nodes with their coefficients, and a number under None.
+_Sum: TypeAlias = frozenset[tuple[Node | None, float]]
+#: Most terms of the difference of two nodes.
+_TERMS = 40
+
+
+class Tie(NamedTuple):
+    """A difference that may be 0, and the sign that it has where the share is 1."""
+
+    difference: _Sum
+    side: float
+
+
+def tie_of(node: Node) -> Tie | None:
+    """Return the tie that a node is a share of, as the slopes of maximum and minimum write it; None for other nodes.
+
+    Examples
+    --------
+    >>> from symdiff.graph import elementwise, input
+    >>> from symdiff.graph.scalars.functions import FUNCTIONS
+    >>> x, y = input("x"), input("y")
+    >>> tied = elementwise("maximum", (x, y))
+    >>> first, second = (by(x, y, tied) for by in FUNCTIONS["maximum"].partials)
+    >>> tie_of(first) == ({(x, 1.0), (y, -1.0)}, 1.0), tie_of(second) == ({(y, 1.0), (x, -1.0)}, 1.0)
+    (True, True)
+    """
+    if not node.is_choice or scalar_constant(node.args[1]) != 0.5:
+        return None
+    condition, _, rest = node.args
+    condition = peel(condition)
+    if condition.op != "equal" or peel(rest).op != "unless_nan":
+        return None
+    whole, own = peel(peel(rest).args[0]), [peel(arg) for arg in condition.args]
+    if whole.op in ("maximum", "minimum"):
+        first, second = (peel(arg) for arg in whole.args)
+        if own in ([first, second], [second, first]) or any(_is_zero_of(part, own) for part in (first, second)):
+            return _between(first, second, 1.0 if whole.op == "maximum" else -1.0)
+    if whole in own:  # of maximum(x, number), that of x
+        return _between(whole, own[0] if own[1] is whole else own[1], 1.0)
+    return _between(whole, constant(0.0), 1.0) if _is_zero_of(whole, own) else None
+
+
+def _is_zero_of(node: Node, own: Sequence[Node]) -> bool:
+    """Tell whether x and 0 are compared, where the node is -x."""
+    return node.is_negation and peel(node.args[0]) in own and 0.0 in map(scalar_constant, own)
+
+
+def _between(first: Node, second: Node, side: float) -> Tie | None:
+    """Return the tie of two nodes as the sum that their difference is, up to a positive factor."""
+    terms: dict[Node | None, float] = {}
+    one, other = _unbounded(first, scalar_constant(second)), _unbounded(second, scalar_constant(first))
+    stack = [(one, 1.0), (other, -1.0)]
+    for _ in range(_TERMS):
+        if not stack:
+            break
+        node, times = stack.pop()
+        node = peel(node)
+        number = scalar_constant(node)
+        scale, rest = without_numbers(node)
+        if number is not None:
+            terms[None] = terms.get(None, 0.0) + times * number
+        elif node.is_additive:
+            stack += [(node.args[1], -times if node.is_subtraction else times), (node.args[0], times)]
+        elif node.is_negation:
+            stack.append((node.args[0], -times))
+        elif rest is not node and 0.0 < abs(scale) < math.inf:
+            stack.append((rest, times * scale))
+        else:
+            terms[node] = terms.get(node, 0.0) + times
+    kept = {node: times for node, times in terms.items() if times != 0.0}
+    size = max(map(abs, kept.values()), default=0.0)
+    if stack or not 0.0 < size < math.inf:
+        return None
+    return Tie(frozenset((node, times / size) for node, times in kept.items()), side)
+
+
+def _unbounded(node: Node, number: float | None) -> Node:
+    """Leave out bounds that are not reached near a number: maximum(x, -1) is x near 0."""
+    node = peel(node)
+    while number is not None and node.op in ("maximum", "minimum"):
+        bounds = [(x, bound) for x, bound in (node.args, node.args[::-1]) if scalar_constant(bound) is not None]
+        if len(bounds) != 1:
+            break
+        ((x, bound),) = bounds
+        limit = scalar_constant(bound)
+        if limit is None or not (limit < number if node.op == "maximum" else limit > number):
+            break
+        node = peel(x)
+    return node
+
+
+def ties_in(roots: Sequence[Node]) -> dict[Node, Tie]:
+    """Return the shares below some nodes, each tie in the order of its first share."""
+    found: dict[Node, Tie] = {}
+    known: set[_Sum] = set()
+    for part in postorder(roots):
+        tie = tie_of(part)
+        if tie is not None:
+            turned = frozenset((node, -times) for node, times in tie.difference)
+            found[part] = Tie(turned, -tie.side) if turned in known else tie
+            known.add(found[part].difference)
+    return found
+
+
+def by_ties(roots: Sequence[Node], shares: Collection[Node]) -> list[Node]:
+    """Write shares of the same ties, of the same side and shape, as those that are known."""
+    known = {(tie, share.shape): share for share, tie in ties_in([*shares, *roots]).items() if share in shares}
+    new = {part: known.get((tie, part.shape), part) for part, tie in ties_in([*shares, *roots]).items()}
+    new = {part: share for part, share in new.items() if part is not share}
+    return substitute(roots, new) if new else list(roots)
+
+
+def on_a_side(share: Node, tie: Tie, side: float) -> Node:
+    """Return a share on one side of its tie."""
+    return where(share.args[0], 1.0 if tie.side == side else 0.0, share.args[2])
+
+
+#: Most nodes and elements of a formula that is computed, and at how many points.
+_NODES, _ELEMENTS, _DRAWS = 400, 4096, 4
+#: Digits to which ratios agree.
+_DIGITS = 8
+
+
+def has_multiples(x: Node) -> bool:
+    """Tell whether two elements are multiples of one another, none of them constant; False where sizes are letters.
+
+    Examples
+    --------
+    >>> from symdiff.graph import constant, input
+    >>> x, y = input("x", (3,)), input("y")
+    >>> has_multiples(x * x), has_multiples(y * constant(np.ones(2)))
+    (False, True)
+    """
+    order = postorder([x], most=_NODES)
+    is_apart = any(node.shape == x.shape for node in order if node.is_input)
+    if is_apart and all(node.op in FUNCTIONS or not node.args for node in order):
+        return False
+    values = _values(x)
+    if values is None:
+        return False
+    values = values[:, np.isfinite(values).all(axis=0) & (np.ptp(values, axis=0) > 1e-9)]
+    return len({*map(tuple, np.round(values / values[0], _DIGITS).T.tolist())}) < len(values[0])
+
+
+def multiples_of_first(x: Node) -> list[float] | None:
+    """Return c with ``x[k] = c[k] * x[0]``; None where elements of a vector are no multiples of the first one."""
+    values = _values(x)
+    if values is None or not np.isfinite(values).all() or not values[:, 0].all():
+        return None
+    ratios = values / values[:, :1]
+    return np.round(ratios[0], 12).tolist() if np.allclose(ratios, ratios[0], rtol=0.1**_DIGITS) else None
+
+
+def _values(x: Node) -> np.ndarray[Any, Any] | None:
+    """Return the elements at some points, one in a row; None where they are too many or cannot be computed."""
+    inputs = inputs_of([x])
+    sizes = [size for node in (x, *inputs) for size in node.shape]
+    if not x.shape or not all(isinstance(size, int) for size in sizes) or math.prod(x.shape) > _ELEMENTS:
+        return None
+    if len(postorder([x], most=_NODES)) > _NODES or any(node.dtype is not REAL for node in inputs):
+        return None
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(_DRAWS):
+        drawn = {node: constant(rng.uniform(0.5, 2.0, node.shape)) for node in inputs}
+        try:
+            with uncounted(), np.errstate(all="ignore"):
+                rows.append(np.asarray(evaluate(substitute([x], drawn), {})[0], dtype=float).ravel())
+        except SymdiffError:  # a matrix that has no inverse
+            return None
+    return np.array(rows)
+
 
 #: Most factors of a product that are searched, and how deep a factor is looked for below sums and choices.
 _FACTORS, _DEPTH = 12, 12
@@ -309,7 +510,7 @@ def lengths_of_one(node: Node) -> Node:
         if part.op != "norm" or part.shape or part.args[0].ndim != 1 or part.args[0].shape[0] not in _FEW:
             continue
         (x,) = part.args
-        from .multiples import multiples_of_first  # not needed by most programs
+        pass  # MERGED
 
         multiples = multiples_of_first(x)
         if multiples is not None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ...graph import Node, constant, number, postorder, rebuild
 from ...graph.scalars.arithmetic import COMPLEMENTED, SUMS, factors_of, scaled, terms_of
 from ..rewriter import make, spread
-from .parts import FACTORS, TERMS, total_of
+from .monomials import FACTORS, TERMS, total_of
 
 __all__ = ["opened_shares"]
 

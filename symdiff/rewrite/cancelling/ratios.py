@@ -1,19 +1,83 @@
-"""Ratios p / p that are 1, because the rest of the formula is nan or infinite wherever p / p would be nan.
+"""Quotients that cancel: p / p, and derivatives of f(x y) / y.
 
-``p / p`` stays, since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm
-is infinite there. And it is 1 where p is declared positive, since calls refuse other numbers.
+**Ratios p / p are 1** where the rest of the formula is nan or infinite wherever p / p would be nan. ``p / p`` stays,
+since it is nan at 0. Beside ``log(p)``, as in the derivative of ``p * log(p)``, it is 1: the logarithm is infinite
+there. And it is 1 where p is declared positive, since calls refuse other numbers.
+
+**Derivatives of** ``f(x y) / y`` **with respect to x** are ``f'(x y)``. The quotient is written ``x q(x y)`` with
+``q(t) = f(t) / t``, which is right where t is 0. By the product rule its derivative is ``q(t) + t q'(t)``: that is
+``f'(t)``, and loses its digits where f' is small beside f(t) / t.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
 
 from ...graph import Node, constant, elementwise
-from ...graph.kinds import INVERSE, LOGARITHM, LOGARITHMS
-from ...graph.scalars.arithmetic import factors_of, terms_of
+from ...graph.kinds import INVERSE, LOGARITHM, LOGARITHMS, QUOTIENT, holds
+from ...graph.scalars.arithmetic import PowerProduct, factors_of, terms_of
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ...graph.scalars.remainders import DERIVATIVES, REMAINDERS
 from ..facts import hides_nan, is_surely_positive
-from ..rewriter import make, multiplied, rule, spread
-from .parts import FACTORS, TERMS, product_of, total_of
+from ..rewriter import make, multiplied, rule, settle, spread
+from .monomials import FACTORS, TERMS, monomial, product_of, total_of, written
+
+#: Functions over their argument, by the names of their rows: the quotient's n-th derivative has n for an argument.
+_QUOTIENTS = {f"{row.function}_remainder_1": row.function for row in REMAINDERS if row.order == 1}
+
+
+@rule("add subtract", "q(t) + t q'(t) for q(t) = f(t) / t", "f'(t)", below=(QUOTIENT,))
+def _derivative_of_quotient(node: Node) -> Node | None:
+    terms = terms_of(node, TERMS)
+    if not terms.whole:
+        return None
+    found = [_with_quotient(sign, term) for sign, term in terms.parts]
+    for i, j in permutations([k for k, part in enumerate(found) if part is not None], 2):
+        a, b = found[i], found[j]
+        assert a is not None
+        assert b is not None
+        if b[1].args[1] is not a[1].args[1] or b[1].op != a[1].op:
+            continue
+        order, before = (scalar_constant(part[1].args[0]) for part in (b, a))
+        if order is None or before is None or order != before + 1.0:
+            continue
+        whole = _joined(a[0], b[0], a[1].args[1], int(order))
+        if whole is None:
+            continue
+        sign, factor = whole
+        slope = settle(DERIVATIVES[_QUOTIENTS[a[1].op]](int(order), a[1].args[1]))
+        rest = [part for k, part in enumerate(terms.parts) if k not in (i, j)]
+        return spread(total_of([(sign, make("multiply", factor, slope)), *rest]), node.shape)
+    return None
+
+
+def _with_quotient(sign: float, term: Node) -> tuple[PowerProduct, Node] | None:
+    """Return a term without a quotient that is one of its factors, and the quotient."""
+    whole = monomial(sign, term)
+    if whole is None:
+        return None
+    quotients = [base for base, n in whole.powers.items() if n == 1 and base.op in _QUOTIENTS]
+    if len(quotients) != 1:
+        return None
+    (quotient,) = quotients
+    return whole.times(PowerProduct(1.0, {quotient: -1})), quotient
+
+
+def _joined(a: PowerProduct, b: PowerProduct, t: Node, order: int) -> tuple[float, Node] | None:
+    """Return k, with its sign, for ``a = order k`` and ``b = t k``."""
+    argument = monomial(1.0, t)
+    if argument is None:
+        return None
+    wanted = a.times(argument)
+    if wanted.powers != b.powers or not math.isclose(wanted.number, order * b.number, rel_tol=1e-15):
+        return None
+    return written(a.scaled(1.0 / order))
+
+
+assert all(name in FUNCTIONS and holds(name) & QUOTIENT for name in _QUOTIENTS)
+
 
 #: Most nodes of a product that are searched for logarithms.
 _LOOKED = 96

@@ -16,9 +16,9 @@ from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import ARITHMETIC, PRODUCTS, PowerProduct, factors_of, fraction_of, scaled, terms_of
 from ...graph.scalars.functions import FUNCTIONS
 from ..rewriter import make, rule, settle, spread
-from ..stability.products import decomposed, powers_multiplied
+from ..stability.exponents import decomposed, powers_multiplied
 from ..stability.roots import length_of
-from .parts import FACTORS, TERMS, total_of
+from .monomials import FACTORS, TERMS, total_of
 
 #: An exponent as numbers times terms; the number alone is that of None.
 _Exponent: TypeAlias = dict[Node | None, float]

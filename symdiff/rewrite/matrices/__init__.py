@@ -8,15 +8,11 @@ Invariants
     * A matrix beside its inverse cancels only where it has one for certain, or where what stays tells that it has none.
     * Determinants are right at singular matrices, unless the reader says that there are none.
 Files
-    commuting    derivatives of exponentials in directions that commute
     chains       products of matrices as words: like products, inverses, determinants of powers
-    entries      determinants of small matrices of explicit entries
-    exponential  the exponential of a matrix in other operations
-    full_rank    pseudo-inverses in other operations
-    isotropic    functions of all eigenvalues at once in other operations
+    entries      determinants of small matrices of explicit entries; determinants and inverses in place of adjugates
+    functions    exponentials, pseudo-inverses, functions of all eigenvalues at once in other operations
     merged       sums along the axes of Kronecker products
     symmetry     matrices that are symmetric
-    invertible   determinants and inverses in place of adjugates, where the reader asks for it
 Add
     a function with ``@rule`` in the file whose pattern it shares
 """

@@ -1,6 +1,10 @@
-"""Small matrices of explicit entries: their determinants are sums of products, as a book writes them.
+"""Determinants and inverses as a book writes them: of small matrices by their entries, and in place of adjugates.
 
 ``det([[cos(t), -sin(t)], [sin(t), b]])`` is a sum of two products, and its derivative is that of the sum.
+
+The adjugate is right at every matrix. A book writes det(A) inv(A), which is right where A has an inverse, and raises
+where it has none. So this is done for matrices that are declared definite, and for a whole derivative where the
+reader asks for it.
 """
 
 from __future__ import annotations
@@ -8,15 +12,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from itertools import permutations
+from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
 
-from ...graph import REAL, Item, Node, concatenate, constant, contract, reshape, slicing
-from ...graph.deltas.einsum import is_structured
+from ...graph import (
+    REAL,
+    Item,
+    Node,
+    concatenate,
+    constant,
+    contract,
+    elementwise,
+    matrix,
+    postorder,
+    rebuild,
+    reshape,
+    slicing,
+)
+from ...graph.deltas.einsum import einsum, is_structured
+from ...graph.scalars.arithmetic import without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
+from ..facts import is_definite
 from ..rewriter import make, multiplied, rule, settle, spread
+from .chains import without_inverses
+
+__all__ = ["by_inverses"]
+
 
 #: Rows of the largest determinant that is expanded.
 _ROWS = 3
@@ -247,3 +271,67 @@ def array_of(entries: npt.NDArray[np.object_]) -> Node:
         return entry
     rows = [array_of(entries[k, ...]) for k in range(len(entries))]
     return settle(concatenate([reshape(row, (1, *row.shape)) for row in rows], 0))
+
+
+def by_inverses(roots: Sequence[Node]) -> list[Node]:
+    """Write adjugates, and their differentials, as determinants and inverses; cancel matrices beside inverses.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+
+    Returns
+    -------
+    list of Node
+        Equal where all matrices of which there was an adjugate have an inverse; elsewhere they raise.
+
+    Examples
+    --------
+    >>> from symdiff.graph import input
+    >>> A = input("A", (2, 2))
+    >>> by_inverses([matrix("adjugate", A)])[0] is matrix("det", A) * matrix("inv", A)
+    True
+    """
+    new: dict[Node, Node] = {}
+    for node in postorder(roots):
+        made = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        if made.op == "adjugate":
+            made = _times_determinant(made.args[0], matrix("inv", made.args[0]))
+        elif made.op == "adjugate_differential":
+            made = _differential(*made.args)
+        elif made.is_contraction:
+            made = without_inverses(made)
+        new[node] = made
+    return [new[root] for root in roots]
+
+
+def _times_determinant(a: Node, x: Node) -> Node:
+    det = matrix("det", a)
+    return elementwise("multiply", (reshape(det, (*det.shape, 1, 1)) if det.shape else det, x))
+
+
+def _differential(a: Node, da: Node) -> Node:
+    """Return d(det(A) inv(A)) = det(A) (tr(inv(A) dA) inv(A) - inv(A) dA inv(A)); dA may have axes in front."""
+    inverse = matrix("inv", a)
+    rank = da.ndim
+    front, (i, j, k, m) = tuple(range(rank - 2)), range(rank - 2, rank + 2)
+    stack = front[rank - a.ndim :]
+    first, last = (*stack, i, j), (*stack, k, m)
+    along = einsum([inverse, da, inverse], [(*stack, j, i), (*front, i, j), last], (*front, k, m))
+    across = einsum([inverse, da, inverse], [first, (*front, j, k), last], (*front, i, m))
+    return _times_determinant(a, elementwise("subtract", (along, across)))
+
+
+@rule("inv", "inv(2 A)", "inv(A) / 2", inside="multiply divide")
+def _inverse_of_multiple(node: Node) -> Node | None:
+    """Write a number in front of a matrix in front of its inverse."""
+    scale, inside = without_numbers(node.args[0])
+    if scale == 1.0 or inside.shape != node.shape or not isfinite(scale):
+        return None
+    return make("divide", matrix("inv", inside), constant(scale))
+
+
+@rule("adjugate", "adjugate(S), S definite", "det(S) inv(S)")
+def _adjugate_of_definite(node: Node) -> Node | None:
+    (s,) = node.args
+    return _times_determinant(s, matrix("inv", s)) if is_definite(s) else None

@@ -11,19 +11,14 @@ Invariants
     * Where both forms are finite they agree up to rounding; where only the new one is finite, it is right.
     * Derivatives inherit the stable form.
 Files
-    exponents       exponents as numbers times nodes, and sums of exponentials
-    products        products as a number, one exponent, sums of exponentials and the rest
-    sums            sums of many exponentials, by logsumexp and softmax
+    exponents       products as a number, one exponent, sums of exponentials and the rest
     exponentials    quotients of exponentials in one normal form
-    weights         sums of exponentials along axes
+    sums            sums of exponentials, also along axes, by logsumexp and softmax
     factors         what vanishes at 0, as a power of its variable and something smooth
     removable       quotients that are 0 / 0 where their variable is 0
     identities      parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out
-    like_functions  quotients of functions that overflow or vanish together
     points          numbers at a random point, which tell most sums from 0
-    laurent         the form in which these are compared
     roots           roots of sums of squares
-    nested_powers   roots and powers of powers
     lengths         divisions by a length factored out of linear operations
 Add
     a function with ``@rule`` below, or in the file whose pattern it shares
@@ -44,13 +39,11 @@ from ..rewriter import is_number, rule, spread, stabilize
 from . import factors as factors
 from . import identities as identities
 from .exponentials import normal_form
-from .exponents import as_sum
+from .exponents import SHAPES, as_sum, may_hold_exponentials
 from .lengths import cancelled, joined, root_of_length, share_of_length
-from .products import SHAPES, may_hold_exponentials
 from .removable import smooth_quotient
 from .roots import length_of, squared_size
-from .sums import log_of_sum, logarithm
-from .weights import softmax_form
+from .sums import log_of_sum, logarithm, softmax_form
 
 
 def _exp_of(node: Node) -> Node | None:

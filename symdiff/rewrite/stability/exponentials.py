@@ -16,13 +16,19 @@ from typing import NamedTuple
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
-from .exponents import TERMS, Linear, Sum, added, as_node, multiple, ratio
-from .products import (
+from .exponents import (
+    TERMS,
     ExponentialProduct,
+    Linear,
+    Sum,
+    added,
+    as_node,
     may_hold_exponentials,
+    multiple,
     multiplied,
     product_that_meets,
     raised,
+    ratio,
     scaled_node,
     sum_of,
 )

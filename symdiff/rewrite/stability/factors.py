@@ -13,12 +13,21 @@ from typing import NamedTuple
 from ...graph import Node, constant, elementwise
 from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
-from ...graph.scalars.remainders import REMAINDERS, Remainder
-from ...graph.scalars.series import beginning_of
+from ...graph.scalars.remainders import REMAINDERS, Remainder, beginning_of
 from ...ground.gc_pause import noted
-from .exponents import added, as_node, as_sum, has_factors, multiple, ratio
+from .exponents import (
+    added,
+    as_monomial,
+    as_node,
+    as_sum,
+    decomposed,
+    has_factors,
+    may_hold_exponentials,
+    multiple,
+    powers_multiplied,
+    ratio,
+)
 from .lengths import by_square, is_length, root_of
-from .products import as_monomial, decomposed, may_hold_exponentials, powers_multiplied
 
 #: Most terms that are searched.
 _TERMS = 7

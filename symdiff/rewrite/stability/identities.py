@@ -9,25 +9,317 @@ Far out, a normal density and its integral are 0 / 0 or inf * 0, and logarithms 
 these have forms of their own.
 
 A part is left out where the others are nan wherever it is: they have its inputs, and its roots and logarithms.
+
+Quotients of functions that overflow, or vanish, together are functions of their own, which do neither.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ...graph import Node, constant, elementwise, postorder
-from ...graph.kinds import EXPONENTIAL, LOGARITHM, TAIL, holds
+from ...graph.dump import brief
+from ...graph.kinds import EXPONENTIAL, INVERSE, LOGARITHM, TAIL, bit_of, holds
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, fraction_of, peel, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan
-from ..rewriter import is_number, make, rule, spread
-from .products import as_monomial, powers_multiplied
+from ..rewriter import is_number, make, rule, spread, union
+from .exponents import added, as_monomial, decomposed, linear, powers_multiplied
+from .points import is_nonzero
 
 if TYPE_CHECKING:
-    from .laurent import WrittenTerm
+    pass  # MERGED
+
+
+#: A rational number; whole ones, which most are, as what is computed with in less time.
+Rational: TypeAlias = "Fraction | int"
+#: Nodes with their powers.
+Powers: TypeAlias = "frozenset[tuple[Node, Rational]]"
+#: Powers, and an exponent as a sum: what a rational number stands in front of.
+Key: TypeAlias = "tuple[Powers, frozenset[tuple[Key, Rational]]]"
+Form: TypeAlias = "dict[Key, Rational]"
+_Exponent: TypeAlias = "frozenset[tuple[Key, Rational]]"
+
+#: Most terms of a normal form, power that is multiplied out, and bits of a number.
+_LONG, _POWER, _BITS = 48, 4, 512
+#: Most nodes and products of terms in all normal forms of a formula, and how deep one of them goes beyond those known.
+_STEPS, _DEPTH = 4_000, 100
+
+#: Numbers that differ from a short fraction, or from the root of one, by so much at most are taken for it.
+_DENOMINATOR, _ROUNDING = 1_000, Fraction(1, 2**51)
+_ONE: Key = (frozenset(), frozenset())
+
+
+class _TooLongError(Exception):
+    """A normal form of too many terms or digits."""
+
+
+class _TooFarError(Exception):
+    """A normal form that is not looked for any further."""
+
+
+def is_zero(parts: Iterable[tuple[float, Node]]) -> bool:
+    """Tell whether a sum has no terms in its normal form; its terms have some."""
+    parts = list(parts)
+    return not is_nonzero(parts) and _total(_reader(), parts) == {}
+
+
+def _reader() -> _NormalForm:
+    noted = notes()
+    if __name__ not in noted:
+        noted[__name__] = _NormalForm()
+    reader: _NormalForm = noted[__name__]
+    return reader
+
+
+def _total(reader: _NormalForm, parts: Iterable[tuple[float, Node]]) -> Form | None:
+    """Return the normal form of a sum; None where it is long."""
+    total: Form = {}
+    try:
+        for sign, part in parts:
+            total = reader.sum(total, reader.of(part), int(sign))
+    except (_TooLongError, _TooFarError):
+        return None
+    return total
+
+
+class WrittenTerm(NamedTuple):
+    """A number times powers times one exponential, or none."""
+
+    number: float
+    powers: list[tuple[Node, Rational]]
+    exponential: Node | None
+
+
+def by_few_exponentials(
+    parts: Sequence[tuple[float, Node]], exponentials: Iterable[Node]
+) -> list[WrittenTerm] | None:
+    """Return fewer terms of a sum, where each has one of some exponentials: of those with equal exponents, the first.
+
+    None where there are not fewer or none, the normal form is long, or an exponent is none of theirs.
+    """
+    reader = _reader()
+    total = _total(reader, parts)
+    if not total or len(total) >= len(parts):
+        return None
+    known: dict[_Exponent, tuple[Node | None, Powers, Rational]] = {frozenset(): (None, frozenset(), 1)}
+    for node in exponentials:
+        form = _total(reader, [(1.0, node)])
+        if form is not None and len(form) == 1:
+            (((powers, exponent), c),) = form.items()
+            known.setdefault(exponent, (node, powers, c))
+    found = []
+    for (powers, exponent), number in total.items():
+        if exponent not in known:
+            return None
+        exponential, own, c = known[exponent]
+        scale, rest = _joined(powers, frozenset((base, -n) for base, n in own))
+        found.append(WrittenTerm(float(Fraction(number * scale) / c), sorted(rest, key=_place), exponential))
+    return found
+
+
+def _place(power: tuple[Node, Rational]) -> tuple[bool, str]:
+    """Put names before all else, in an order that does not depend on the process."""
+    base, _ = power
+    return not base.is_input, str(base.name) if base.is_input else brief(base)
+
+
+class _NormalForm:
+    """Writes formulas as sums of rational numbers times powers times one exponential.
+
+    One reader serves all parts of a formula: what one needs, others need again.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Node, Form | None] = {}  # None where it is too long
+        self.joined: dict[tuple[Powers, Powers], tuple[Rational, Powers]] = {}
+        self.added: dict[tuple[_Exponent, _Exponent], _Exponent] = {}
+        self.left = _STEPS
+        self.depth = 0
+
+    def of(self, node: Node) -> Form:
+        """Return the normal form of a node; what is none of sum, product, power and exponential is itself."""
+        node = peel(node)
+        if node not in self.known:
+            self.left -= 1
+            if self.left < 0 or self.depth == _DEPTH:
+                raise _TooFarError
+            self.depth += 1
+            try:
+                self.known[node] = self._read(node)
+            except _TooLongError:
+                self.known[node] = None
+            finally:
+                self.depth -= 1
+        found = self.known[node]
+        if found is None:
+            raise _TooLongError
+        return found
+
+    def _read(self, node: Node) -> Form:
+        value = scalar_constant(node)
+        if value is not None and math.isfinite(value):
+            return _number(value) if value else {}
+        if node.is_additive:
+            sign = 1 if node.is_addition else -1
+            return self.sum(self.of(node.args[0]), self.of(node.args[1]), sign)
+        if node.is_negation:
+            return self.sum({}, self.of(node.args[0]), -1)
+        if node.is_multiplication:
+            return self.product(self.of(node.args[0]), self.of(node.args[1]))
+        if node.is_division:
+            below = self._inverse(self.of(node.args[1]))
+            return self.product(self.of(node.args[0]), below or _atom(node.args[1], -1))
+        if node.is_power:
+            return self._power(*node.args) or _atom(node)
+        if node.is_root:
+            inside = peel(node.args[0])
+            number = scalar_constant(inside)
+            root = number > 0 if number is not None else self.of(inside) == _atom(inside)
+            return _atom(inside, Fraction(1, 2)) if root else _atom(node)
+        if node.op == "exp":
+            return self._exponential(self.of(node.args[0])) or _atom(node)
+        return _atom(node)
+
+    def sum(self, a: Form, b: Form, scale: int) -> Form:
+        """Return a + scale b."""
+        result = dict(a)
+        for key, c in b.items():
+            total = result.pop(key, 0) + (c if scale == 1 else scale * c)
+            if total:
+                result[key] = total
+        return _bounded(result)
+
+    def product(self, a: Form, b: Form) -> Form:
+        """Return a b."""
+        if len(a) * len(b) > _LONG:
+            raise _TooLongError
+        self.left -= len(a) * len(b)
+        result: Form = {}
+        for (powers, exponent), c in a.items():
+            for (others, more), d in b.items():
+                number, joined = self._join(powers, others)
+                key = (joined, self._add(exponent, more))
+                total = result.pop(key, 0) + (c * d if number == 1 else c * d * number)
+                if total:
+                    result[key] = total
+                    if len(result) > _LONG or _is_long(total):
+                        raise _TooLongError
+        return result
+
+    def _join(self, a: Powers, b: Powers) -> tuple[Rational, Powers]:
+        """Return a product of powers; terms of other products have the same."""
+        if not b:
+            return 1, a
+        found = self.joined.get((a, b))
+        if found is None:
+            found = self.joined[a, b] = _joined(a, b)
+        return found
+
+    def _add(self, a: _Exponent, b: _Exponent) -> _Exponent:
+        """Return a sum of exponents."""
+        found = self.added.get((a, b))
+        if found is None:
+            found = self.added[a, b] = frozenset(self.sum(dict(a), dict(b), 1).items())
+        return found
+
+    def _inverse(self, a: Form) -> Form | None:
+        if len(a) != 1:
+            return None
+        (((powers, exponent), c),) = a.items()
+        turned = frozenset((base, -n) for base, n in powers)
+        return {(turned, frozenset((key, -d) for key, d in exponent)): _whole(Fraction(1) / c)}
+
+    def _power(self, base: Node, exponent: Node) -> Form | None:
+        n = scalar_constant(exponent)
+        if n is None or n != int(n) or not 0 < abs(n) <= _POWER:
+            return None
+        form = self.of(base)
+        factor = form if n > 0 else self._inverse(form)
+        if factor is None:
+            return None
+        result: Form = {_ONE: 1}
+        for _ in range(int(abs(n))):
+            result = self.product(result, factor)
+        return result
+
+    def _exponential(self, exponent: Form) -> Form | None:
+        """Return exp of a form that has no exponentials; whole multiples of logarithms become powers."""
+        if any(key[1] for key in exponent):
+            return None
+        result: Form = {_ONE: 1}
+        kept: Form = {}
+        for key, c in exponent.items():
+            log, whole = _logarithm(key), math.floor(c)
+            form = None if log is None else self.of(log.args[0])
+            factor = form if whole > 0 or form is None else self._inverse(form)
+            if factor is None or abs(whole) > _POWER:
+                kept[key] = c
+                continue
+            if c != whole:  # a root of what the logarithm is of is left in the exponent, whatever the signs in it are
+                kept[key] = c - whole
+            for _ in range(abs(whole)):
+                result = self.product(result, factor)
+        return self.product(result, {(frozenset(), frozenset(kept.items())): 1})
+
+
+def _number(value: float) -> Form:
+    """Return a number, or the root of one, that it is the nearest to but for rounding."""
+    rational = Fraction(value).limit_denominator(_DENOMINATOR)
+    if abs(rational - Fraction(value)) <= _ROUNDING * abs(Fraction(value)):
+        return {_ONE: _whole(rational)}
+    square = Fraction(value * value).limit_denominator(_DENOMINATOR)
+    if abs(square - Fraction(value) ** 2) > _ROUNDING * Fraction(value) ** 2:
+        return {_ONE: Fraction(value)}
+    root = _atom(constant(float(square)), Fraction(1, 2))
+    return root if value > 0 else {key: -c for key, c in root.items()}
+
+
+def _atom(node: Node, n: Rational = 1) -> Form:
+    return {(frozenset([(peel(node), n)]), frozenset()): 1}
+
+
+def _logarithm(key: Key) -> Node | None:
+    """Return the logarithm that a term is, if it is one."""
+    powers, exponent = key
+    if exponent or len(powers) != 1:
+        return None
+    ((base, n),) = powers
+    return base if base.op == "log" and n == 1 else None
+
+
+def _whole(c: Fraction) -> Rational:
+    return c.numerator if c.denominator == 1 else c
+
+
+def _joined(a: Powers, b: Powers) -> tuple[Rational, Powers]:
+    """Return a product of powers as a number and powers: those of numbers, roots of which are kept, become one."""
+    powers = dict(a)
+    number: Rational = 1
+    for base, n in b:
+        total = powers.pop(base, 0) + n
+        value = scalar_constant(base) if total.denominator == 1 else None
+        if value is not None and math.isfinite(value) and value:
+            number *= Fraction(value) ** total.numerator
+        elif total:
+            powers[base] = total
+    return number, frozenset(powers.items())
+
+
+def _bounded(form: Form) -> Form:
+    if len(form) > _LONG or any(map(_is_long, form.values())):
+        raise _TooLongError
+    return form
+
+
+def _is_long(c: Rational) -> bool:
+    return c.numerator.bit_length() + c.denominator.bit_length() > _BITS
+
 
 #: Numbers that densities have below others.
 _ROOTS = (math.sqrt(2 * math.pi), math.sqrt(math.pi), math.sqrt(2))
@@ -65,7 +357,7 @@ def _fewer_exponentials(node: Node) -> Node | None:
     if not _may_join([part for _, part in terms.parts]):
         return None
     exponentials = [part for part in postorder([node], most=_LOOKED) if part.op == "exp"]
-    from .laurent import by_few_exponentials
+    pass  # MERGED
 
     found = by_few_exponentials(terms.parts, exponentials)
     if found is None:
@@ -147,7 +439,7 @@ def _are_opposite(a: tuple[float, Node], b: tuple[float, Node]) -> bool:
 
 
 def _is_zero(parts: list[tuple[float, Node]]) -> bool:
-    from .laurent import is_zero
+    pass  # MERGED
 
     return is_zero(parts)
 
@@ -336,3 +628,45 @@ def _root_of_square_and_number(root: Node, x: Node) -> float | None:
         if c and math.isfinite(c) and sign > 0 and _is_multiple(as_monomial(part), square, 1.0):
             return side * c
     return None
+
+
+#: Quotients of two functions that overflow, or vanish, together.
+_RATIOS = {("i1", "i0"): "i_ratio", ("k1", "k0"): "k_ratio"}
+#: Functions whose quotient at two places is a function of its own.
+_AT_TWO_PLACES = ("erfc", "ndtr")
+_LIKE = frozenset(("gamma", *_AT_TWO_PLACES, *(name for pair in _RATIOS for name in pair)))
+
+
+@rule("multiply divide", "i1(x) / i0(x), k1(x) / k0(x), gamma(x + c) / gamma(x), erfc(x) / erfc(y)",
+      "i_ratio(x), k_ratio(x), poch(x, c), erfc_ratio(x, y)", "stability",
+      below=(INVERSE, union(map(bit_of, _LIKE))))
+def _ratio_of_like_functions(node: Node) -> Node | None:
+    """Divide functions that overflow or vanish together where their quotient has a name."""
+    product = decomposed(node)
+    if product is None:
+        return None
+    like = [(base, n) for base, n in product.powers.items() if base.op in _LIKE]
+    for (a, n), (b, m) in permutations(like, 2):
+        ratio = _ratio(a, b) if n * m < 0 else None
+        if ratio is None:
+            continue
+        both = min(abs(n), abs(m)) * (1 if n > 0 else -1)
+        powers = product.powers | {a: n - both, b: m + both}
+        powers[ratio] = powers.get(ratio, 0) + both
+        return spread(powers_multiplied([pair for pair in powers.items() if pair[1]], product.number), node.shape)
+    return None
+
+
+def _ratio(a: Node, b: Node) -> Node | None:
+    """Return a / b where that is a function of its own."""
+    (x,), (y,) = a.args, b.args
+    if (a.op, b.op) in _RATIOS and x is y:
+        return elementwise(_RATIOS[a.op, b.op], (x,))
+    if a.op == b.op and a.op in _AT_TWO_PLACES and x is not y:
+        return elementwise(f"{a.op}_ratio", (x, y))
+    if a.op != b.op or a.op != "gamma" or x.shape != y.shape:
+        return None
+    rest = added(linear(x), linear(y), -1.0)
+    if rest.keys() - {None}:
+        return None
+    return elementwise("poch", (y, constant(rest.get(None, 0.0))))

@@ -20,9 +20,9 @@ from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS
 from ...ground.gc_pause import noted
 from ..rewriter import rule, spread
+from .exponents import decomposed, powers_multiplied
 from .factors import NAMES, ROWS, TABLE, Vanishing, quotient_of, vanishing
 from .lengths import LINEAR, ONE, Scalar, is_length, product, squares_of, times_power
-from .products import decomposed, powers_multiplied
 
 #: Most factors that are searched, and terms.
 _FACTORS, _TERMS = 12, 6

@@ -33,7 +33,7 @@ from ...graph.primitives import (
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Size, Span
 from ...ground.gc_pause import paused
-from ...lowering.plan.loops.access import AxisIndex, Check, LoopInput
+from ...lowering.plan.access import AxisIndex, Check, LoopInput
 from ...lowering.plan.plan import Plan
 from ...lowering.plan.steps import (
     Call,

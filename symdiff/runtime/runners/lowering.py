@@ -22,8 +22,8 @@ from ...graph import survey
 from ...graph.kinds import REPEATED
 from ...graph.sizes import fixed
 from ...ground.budget import limits
+from ...lowering.plan.access import BATCH, INNER, inner_axes
 from ...lowering.plan.calls import has_many, inner_of, plan_shorter
-from ...lowering.plan.loops.access import BATCH, INNER, inner_axes
 from ...lowering.plan.plan import Plan, is_map, line_of
 from ...lowering.plan.steps import Call
 from ...lowering.program import Program

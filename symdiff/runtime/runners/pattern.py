@@ -14,7 +14,7 @@ from ..._kernels.plan.executor import Plan as Executor
 from ..._kernels.plan.executor import PlanUnits
 from ..._kernels.unit import NativeCall
 from ...graph.reference.interpret import bind_sizes
-from ...lowering.plan.loops.access import BATCH
+from ...lowering.plan.access import BATCH
 from ...lowering.plan.plan import Plan, programs_of
 from ...lowering.plan.steps import Call
 from ..kept.records import UnitRecord

@@ -24,10 +24,10 @@ from ...graph.kinds import REPEATED
 from ...graph.reference.interpret import bind_sizes
 from ...graph.sizes import Size, value
 from ...graph.traversal import resize
+from ...lowering.plan.access import INNER, inner_axes
 from ...lowering.plan.calls import FEWER, inner_of, plan_call, plan_shorter
 from ...lowering.plan.cost import NOMINAL, program_cost
 from ...lowering.plan.dump import letters_in, rows_of, step_lines
-from ...lowering.plan.loops.access import INNER, inner_axes
 from ...lowering.plan.plan import Plan
 from ...lowering.plan.steps import Call
 from ...lowering.program import Program

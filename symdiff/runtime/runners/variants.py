@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..._kernels.unit import MOST_SAMPLES, NativeCall, prefers_columns
 from ...errors import LimitError, SingularMatrixError
-from ...lowering.plan.wiring import Wiring
+from ...lowering.plan.plan import Wiring
 from ...lowering.program import CHEAP, Program
 from ..kept.records import UnitRecord
 

@@ -11,5 +11,5 @@ Files
     compile  how it is made
     result   one of its outputs, sparse or not
 Add
-    a format: a row in :mod:`symdiff.lowering.sparse.formats` and in :mod:`symdiff.lowering.sparse.scipy_arrays`
+    a format: a row in :mod:`symdiff.lowering.sparse.formats` and in :mod:`symdiff.lowering.sparse.entries`
 """

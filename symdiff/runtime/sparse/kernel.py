@@ -18,10 +18,8 @@ from ...frontend.outputs import pack, unpack
 from ...graph import INT, Node
 from ...graph.sizes import LEAST, Size, Span
 from ...ground.guard import guarded
-from ...lowering.sparse.entries import SparsePattern
-from ...lowering.sparse.layouts import Bound, ListedLayout, OrderedLayout
-from ...lowering.sparse.places import Taken
-from ...lowering.sparse.scipy_arrays import (
+from ...lowering.sparse.entries import (
+    SparsePattern,
     array_of,
     check_like,
     draw,
@@ -31,6 +29,8 @@ from ...lowering.sparse.scipy_arrays import (
     shares,
     with_data,
 )
+from ...lowering.sparse.layouts import Bound, ListedLayout, OrderedLayout
+from ...lowering.sparse.places import Taken
 from ..about.docstring import described
 from ..calls.arguments import (
     Batch,

@@ -25,8 +25,7 @@ from ...frontend.formula import merge_shapes, order_inputs, read_formula
 from ...frontend.outputs import Sparse, leaves
 from ...frontend.provenance import join
 from ...graph import INT, REAL, Node, inputs_of, postorder
-from ...graph.reference.interpret import bind_sizes
-from ...graph.reference.opaque import with_failures_as_nan
+from ...graph.reference.interpret import bind_sizes, with_failures_as_nan
 from ...graph.sizes import Shape, Size
 from ...ground.budget import budgeted, require
 from ...ground.guard import guarded

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...graph import BOOL, Node, dependents, postorder
-from ...graph.reference.eigen import eigvalsh
 from ...graph.reference.interpret import evaluate, find_function
+from ...graph.reference.numeric import eigvalsh
 from ...graph.scalars.functions import FUNCTIONS
 from ...printing import text
-from ...rewrite.matrices.isotropic import EQUAL
+from ...rewrite.matrices.functions import EQUAL
 
 Values: TypeAlias = npt.NDArray[Any]
 

@@ -24,7 +24,7 @@ from ...frontend.text.dialects import DIALECTS
 from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
 from ...frontend.text.vocabulary import DERIVATIVES
 from ...ground.budget import Opened, limits
-from ...ground.grammar.syntax import SyntaxNode, Tree, parse_tree
+from ...ground.grammar import SyntaxNode, Tree, parse_tree
 from ...ground.guard import refuse
 from ...rewrite import stabilize
 from ..terminal import echo

@@ -129,7 +129,7 @@ def qr(x: Node, mode: str = "reduced") -> Orthogonal | Node:
     _matrix(x, "qr")
     m = x.shape[-2]
     square = getitem(x, (..., slice(None, m))) if _is_wide(x) and isinstance(m, int) else x
-    from ....rewrite.matrices.full_rank import conditioned  # few formulas have it
+    from ....rewrite.matrices.functions import conditioned  # few formulas have it
 
     scale, rough, known = conditioned(to_real(square))
     second = matrix("cholesky", stack_matmul(swap(rough), rough))

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ....errors import ArgumentError, LimitError, ParseError
 from ....ground.advice import names_near
 from ....ground.budget import spend
-from ....ground.grammar.tokens import read_number, too_large
+from ....ground.grammar import read_number, too_large
 from ....ground.limits import Limits
 from ....ground.names import NAME_PATTERN
 

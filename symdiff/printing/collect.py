@@ -1,0 +1,671 @@
+"""Derivatives as a person writes them: equal factors as powers, like terms added, names used.
+
+A derivative is computed in the form that keeps its numbers right: ``c / r / r / r`` has no
+``r**3`` in it that could overflow. A person reads ``c / r**3``. This pass runs before printing
+only, and only on what holds a derivative, so that a formula is shown as it was written.
+
+In sums of products like terms are added, and common factors stand in front.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from sys import float_info
+
+from ..graph import (
+    Labels,
+    Node,
+    constant,
+    contract,
+    elementwise,
+    label_sizes,
+    matrix,
+    number,
+    postorder,
+    rebuild,
+    reshape,
+)
+from ..graph.deltas.affine import is_identity
+from ..graph.deltas.einsum import einsum, is_structured
+from ..graph.scalars.arithmetic import COMPLEMENTED, PRODUCTS, SUMS, factors_of, is_leaf, scaled, terms_of
+from ..graph.scalars.functions import as_written
+from ..graph.sizes import Shape
+from ..ground.budget import spend
+from ..rewrite.arrays import broadcast_labels
+from ..rewrite.inlining import with_names, without_names
+from ..rewrite.matrices.symmetry import upright
+from ..rewrite.rewriter import spread
+from ..rewrite.stability.lengths import shown_lengths
+from .products import (
+    WINDOW,
+    CollectedProduct,
+    as_number,
+    by_fewer_functions,
+    directed,
+    multiplied_in,
+    times,
+    whole_exponent,
+    without,
+    without_roots,
+)
+
+
+def like_terms(terms: Iterable[CollectedProduct]) -> list[CollectedProduct]:
+    """Add terms that differ by a number only, unless they cancel, which could hide a NaN."""
+    found: dict[object, CollectedProduct] = {}
+    for term in terms:
+        whole, bases = _without_numbers(term)
+        key: object = bases.key()
+        known = found.get(key)
+        if known is None:
+            found[key] = CollectedProduct(term.number, term.over, term.under)
+            continue
+        scale, bases = _without_numbers(known)
+        total = Fraction(repr(known.number)) * scale + Fraction(repr(term.number)) * whole
+        if not total:
+            if all(base.op in ("size", "delta", "onehot") or number(base) for base in (*term.over, *term.under)):
+                del found[key]
+            else:
+                found[object()] = term
+        elif abs(total) <= float_info.max and Fraction(repr(float(total))) == total:
+            found[key] = CollectedProduct(float(total), bases.over, bases.under)
+        elif total.denominator <= WINDOW and abs(total.numerator) < 1e15:
+            found[key] = CollectedProduct(float(total.numerator), bases.over, dict(bases.under))
+            found[key].take(constant(float(total.denominator)), -1)
+        else:
+            found[object()] = term
+    return list(found.values())
+
+
+def _without_numbers(term: CollectedProduct) -> tuple[Fraction, CollectedProduct]:
+    """Return the whole numbers among the factors as a fraction, and the others."""
+    scale = Fraction(1)
+    rest = CollectedProduct()
+    for base, n in term.factors():
+        c = number(base)
+        if c is not None and c.is_integer() and c and abs(n) <= 3:
+            scale *= Fraction(int(c)) ** n
+        else:
+            (rest.over if n > 0 else rest.under)[base] = abs(n)
+    return scale, rest
+
+
+def regrouped(
+    terms: list[CollectedProduct],
+    sums: Mapping[Node, Sequence[CollectedProduct]],
+    beginning: Mapping[object, Mapping[Node, int]],
+    used: Callable[[Node], bool],
+) -> list[CollectedProduct]:
+    """Write terms that make up a sum which stands in another term as that sum: r - s + a (r - s) by r - s twice.
+
+    Parameters
+    ----------
+    terms : list of CollectedProduct
+    sums : mapping of Node to sequence of CollectedProduct
+        Known sums.
+    beginning : mapping
+        Those that begin with a like term, each with its place among all of them.
+    used : callable
+        Tells whether a sum is worth it.
+    """
+    numbers = {term.key(): term.number for term in terms}
+    if len(numbers) < len(terms):  # two that cancel stay
+        return terms
+    places = {whole: place for key in numbers for whole, place in beginning.get(key, {}).items()}
+    for whole in sorted(places, key=places.__getitem__):
+        inside = sums[whole]
+        if not 1 < len(inside) < len(terms) or not used(whole):
+            continue
+        scale = numbers.get(inside[0].key(), 0.0) / inside[0].number
+        if scale and all(numbers.get(part.key()) == scale * part.number for part in inside):
+            keys = {part.key() for part in inside}
+            rest = [term for term in terms if term.key() not in keys]
+            if any(whole in (*term.over, *term.under) or _holds(term, whole) for term in rest):
+                return [CollectedProduct(scale, {whole: 1}), *rest]
+    return terms
+
+
+def _holds(term: CollectedProduct, whole: Node) -> bool:
+    """Tell whether a product has a sum in a contraction, or a function of it, among its factors."""
+    return any(whole in postorder([base]) for base in (*term.over, *term.under) if base.args)
+
+
+def by_one_share(
+    terms: Sequence[CollectedProduct], expanded: Callable[[Sequence[CollectedProduct], bool], list[CollectedProduct]]
+) -> list[CollectedProduct] | None:
+    """Write sigmoid(-z) beside sigmoid(z) as 1 - sigmoid(z), multiplied out; None where there are not both.
+
+    What then cancels leaves factors of other terms alone, so that a nan stays one. It is for reading: sigmoid(-z) has
+    digits that the difference has not.
+    """
+    if len(terms) > WINDOW:
+        return None
+    shares = {base for term in terms for base, n in term.over.items() if n == 1 and base.op in COMPLEMENTED}
+    if len(shares) < 2:
+        return None
+    pair = _opposites([base for term in terms for base in term.over if base in shares])
+    if pair is None:
+        return None
+    share, other = pair
+    apart: list[CollectedProduct] = []
+    for term in terms:
+        if term.over.get(other) != 1:
+            apart.append(term)
+            continue
+        for sign in (1.0, -1.0):
+            part = CollectedProduct(sign * term.number, dict(term.over), dict(term.under))
+            del part.over[other]
+            if sign < 0:
+                part.take(share, 1)
+            apart.append(part)
+    return without_opposites(like_terms(expanded(apart, False)))
+
+
+def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
+    """Return f(x) and f(-x), the first written without a sign where one is."""
+    known: dict[object, Node] = {}
+    for share in shares:
+        (x,) = share.args
+        c, inside = scaled(x)
+        other = known.get((share.op, -c, inside))
+        if other is None and x.is_subtraction:
+            other = known.get((share.op, *x.args[::-1]))
+        if other is not None:
+            return (other, share) if c < 0 else (share, other)
+        known[share.op, c, inside] = share
+        if x.is_subtraction:
+            known[(share.op, *x.args)] = share
+    return None
+
+
+def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] | None:
+    """Cancel each term with its negative; None unless all factors of such a term stand in a term that is left."""
+    left = dict(enumerate(terms))
+    places: dict[object, list[int]] = {}
+    for place, term in left.items():
+        places.setdefault((term.number, term.key()), []).append(place)
+    gone: set[Node] = set()
+    for place, term in enumerate(terms):
+        others = places.get((-term.number, term.key()))
+        if others and term.number and place in left:
+            del left[place], left[others.pop(0)]
+            places[term.number, term.key()].remove(place)
+            gone |= {base for base in (*term.over, *term.under) if not number(base)}
+    if not left or not gone:
+        return list(terms) if left else None
+    return list(left.values()) if gone <= {b for each in left.values() for b in (*each.over, *each.under)} else None
+
+
+def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
+    """Return what all terms have in common: divisors, factors that are no plain variables, a number.
+
+    Plain variables count where they and the number are several.
+    """
+    common = _common(terms, lambda base: not is_leaf(base))
+    whole = _common(terms, lambda base: True)
+    numbers = [abs(term.number) for term in terms]
+    if whole.number == 1.0 and all(c.is_integer() and c < _LARGEST for c in numbers):
+        whole.number = float(math.gcd(*map(int, numbers)))
+    factors = (whole.number != 1.0) + len(whole.over)
+    scalars = all(base.shape == () for term in terms for base in (*term.over, *term.under))
+    return whole if scalars and factors >= _SEVERAL else common
+
+
+#: Numbers up to which common divisors are looked for, and factors in common that are written in front of a sum.
+_LARGEST, _SEVERAL = 1e9, 3
+
+
+def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -> CollectedProduct:
+    first, *rest = terms
+    numbers = {abs(term.number) for term in terms}
+    result = CollectedProduct(numbers.pop() if len(numbers) == 1 else 1.0)
+    if all(term.number < 0 for term in terms):
+        result.number *= -1.0
+    for base, n in first.under.items():
+        least = min([n, *(term.under.get(base, 0) for term in rest)])
+        if least:
+            result.under[base] = least
+    for base, n in first.over.items():
+        least = min([n, *(term.over.get(base, 0) for term in rest)])
+        if least and counts(base):
+            result.over[base] = least
+    return result
+
+
+#: Formulas of more nodes are shown as they are.
+_LARGEST = 1_000
+#: Terms that sums among factors are multiplied out to, at most, for each node and besides: of a chain of sums that each
+#: stand in the next, every link would be written out whole.
+_EXPANSIONS, _FREE_EXPANSIONS = 4, 1_000
+#: Further passes over a sum that has changed.
+_ROUNDS = 3
+
+
+def collect(root: Node) -> Node:
+    """Return the formula with like factors and like terms collected.
+
+    Parameters
+    ----------
+    root : Node
+
+    Returns
+    -------
+    Node
+        Equal in value, but for rounding and for powers that overflow.
+    """
+    root = shown_lengths(as_written([root])[0])
+    if len(postorder([root])) > _LARGEST:
+        return root
+    plain, names = without_names(root)
+    (named,) = with_names([plain], names)
+    return _Collector(postorder([named])).run()
+
+
+class _Collector:
+    """One pass over a graph, arguments first."""
+
+    def __init__(self, order: Sequence[Node]) -> None:
+        self.order = order
+        self.new: dict[Node, Node] = {}
+        #: What the nodes that were put together here consist of.
+        self.parts: dict[Node, CollectedProduct] = {}
+        #: The same, decomposed as far as can be.
+        self.deeper: dict[Node, CollectedProduct] = {}
+        #: The terms of the sums that were put together here.
+        self.sums: dict[Node, Sequence[CollectedProduct]] = {}
+        #: Those that begin with like terms, each with its place among all.
+        self.beginning: dict[object, dict[Node, int]] = {}
+        #: How many factors are written for each.
+        self.lengths: dict[Node, int] = {}
+        #: Sums of products of arrays by their factors.
+        self.dots: dict[object, Node] = {}
+        self.users: dict[Node, int] = dict.fromkeys(order, 0)
+        self.expansions = _FREE_EXPANSIONS + _EXPANSIONS * len(order)
+        #: Sums that only stand in one sum, and products that only stand in one product.
+        self.inner = {node for node in order[:-1] if node.op in SUMS or node.op in PRODUCTS}
+        for user in order:
+            for arg in user.args:
+                self.users[arg] += 1
+                together = any(arg.op in family and user.op in family for family in (SUMS, PRODUCTS))
+                if not together or self.users[arg] > 1:
+                    self.inner.discard(arg)
+
+    def run(self) -> Node:
+        for node in self.order:
+            if node in self.inner:
+                continue
+            if node.is_additive:
+                self.new[node] = self.sum(node)
+            elif node.op in PRODUCTS or node.is_power:
+                self.new[node] = self.written(self.product(node), node.shape)
+            else:
+                made = rebuild(node, tuple([self.new[arg] for arg in node.args])) if node.args else node
+                if made.is_reshape:  # of what was put together it may be a plain number
+                    made = self.reshaped(made)
+                elif made.op == "solve":
+                    made = self.solved(made)
+                self.new[node] = self.in_one_order(self.contraction(made)) if made.is_contraction else made
+        return self.new[self.order[-1]]
+
+    def in_one_order(self, node: Node) -> Node:
+        """Return a dot product with its vectors in the order in which they stood first."""
+        if node.shape or not node.is_contraction:
+            return node
+        labels, _, repeated = node.payload
+        return self.dots.setdefault((frozenset(zip(node.args, labels, strict=True)), frozenset(repeated)), node)
+
+    # ------------------------------------------------------------ products
+
+    def product(self, node: Node) -> CollectedProduct:
+        """Decompose a product."""
+        sign, parts, _ = factors_of(
+            node, enter=lambda part, _: part.op in PRODUCTS and (part is node or part in self.inner)
+        )
+        result = CollectedProduct(float(sign))
+        shared: list[tuple[Node, int]] = []
+        for part, exponent in parts:
+            power = int(exponent)
+            if part is not node and part not in self.inner:
+                made = self.new[part]
+                if made not in self.parts or self.parts[made].is_wide:
+                    result.take(made, power)
+                elif self.users[part] == 1:
+                    result.merge(self.parts[made], power)
+                else:
+                    shared.append((made, power))
+            elif part.is_power:
+                base, count = self.new[part.args[0]], whole_exponent(part.args[1])
+                if count and base in self.parts and self.users[part.args[0]] > 1:
+                    shared.append((base, power * count))
+                elif count:
+                    result.merge(self.factors(base), power * count)
+                else:
+                    result.take(rebuild(part, tuple([self.new[arg] for arg in part.args])), power)
+            else:  # a sum inside: it stands in this product alone
+                result.take(self.sum(part), power)
+        for made, power in shared:
+            if result.meets(self.parts[made]):
+                result.merge(self.parts[made], power)
+            else:
+                result.take(made, power)
+        self.spend(result)
+        return result
+
+    def spend(self, product: CollectedProduct) -> None:
+        """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
+        for base in [base for base, n in product.over.items() if n == 1 and base in self.sums]:
+            terms = self.sums[base]
+            scaled = [term.copy() for term in terms]
+            sign = math.copysign(1.0, product.number)
+            if all(as_number(term, constant(abs(product.number)), 1) for term in scaled):
+                lengths = [
+                    (len(repr(new.number)), len(repr(old.number))) for new, old in zip(scaled, terms, strict=True)
+                ]
+                if all(new <= old for new, old in lengths) and any(new < old for new, old in lengths):
+                    del product.over[base]
+                    product.number = sign
+                    product.take(self.added(scaled, base.shape), 1)
+                    continue
+        for side in (product.over, product.under):
+            for base in [base for base, n in side.items() if n == 1 and base in self.sums]:
+                if found := multiplied_in(side, self.sums[base], base):
+                    del side[base]
+                    product.take(self.added(found, base.shape), 1 if side is product.over else -1)
+
+    def deep(self, product: CollectedProduct) -> CollectedProduct:
+        """Decompose the factors of a product that were put together here."""
+        result = CollectedProduct(product.number)
+        for base, n in product.factors():
+            inside = self.inside(base)
+            if inside is None:
+                result.take(base, n)
+            else:
+                result.merge(inside, n)
+        return result
+
+    def inside(self, base: Node) -> CollectedProduct | None:
+        """Return a factor decomposed, or None where it was not put together here, or of too much."""
+        if base in self.parts and base not in self.deeper:
+            self.deeper[base] = self.deep(self.parts[base])
+        inside = self.deeper.get(base)
+        return None if inside is None or inside.is_wide else inside
+
+    def factors(self, node: Node) -> CollectedProduct:
+        """Return what a node consists of: itself, if it was not put together here."""
+        return self.parts.get(node, CollectedProduct(1.0, {node: 1}))
+
+    def written(self, product: CollectedProduct, shape: Shape | None = None) -> Node:
+        """Build a product, repeated to a shape if one is given."""
+        product = by_fewer_functions(directed(product))
+        made = [base for base in (*product.over, *product.under) if base in self.parts]
+        if any(product.meets(part) for base in made for part in (self.parts[base], self.inside(base)) if part):
+            product = self.deep(product)
+        if any(base.op == "unit" for base in product.over):
+            deeper = self.deep(product)
+            if directed(deeper.copy()) != deeper:
+                product = directed(deeper)
+        top = times(product.over)
+        c = product.number
+        if top is None:
+            top = constant(c)
+        elif c not in (1.0, -1.0):
+            top = elementwise("multiply", (constant(c), top))
+        bottom = times(product.under)
+        result = top if bottom is None else elementwise("divide", (top, bottom))
+        if c == -1.0 and product.over:
+            result = elementwise("negative", (result,))
+        if shape is not None:
+            result = spread(result, shape)
+        if c != 1.0 or product.under or list(product.over.values()) != [1]:
+            self.parts[result] = product
+        return result
+
+    def solved(self, node: Node) -> Node:
+        """Factor numbers and scalars out of the right side of a solution of linear equations."""
+        a, b = node.args
+        outside, rest = (
+            self.deep(self.parts[b]).apart() if b in self.parts else (CollectedProduct(), CollectedProduct())
+        )
+        if not rest.over or outside == CollectedProduct():
+            return node
+        outside.take(matrix("solve", a, self.written(rest, b.shape)), 1)
+        return self.written(outside, node.shape)
+
+    def reshaped(self, node: Node) -> Node:
+        """Return a reshape that only drops axes of length 1 as something without them, where that is known."""
+        (inner,) = node.args
+        product = self.parts.get(inner, CollectedProduct())
+        arrays = [base for base in product.over if base.shape]
+        if len(arrays) != 1 or arrays[0].shape != inner.shape or any(base.shape for base in product.under):
+            return node
+        (base,) = arrays
+        over = {reshape(b, node.shape) if b is base else b: n for b, n in product.over.items()}
+        return self.written(CollectedProduct(product.number, over, product.under), node.shape)
+
+    def contraction(self, node: Node) -> Node:
+        """Factor numbers and scalars out of a contraction's operands."""
+        if node.dtype != node.args[0].dtype:
+            return node
+        labels, out, repeated = node.payload
+        outside = CollectedProduct()
+        operands: list[Node] = []
+        own: list[tuple[int, ...]] = []
+        for arg, places in zip(node.args, labels, strict=True):
+            if arg.shape == () and len(node.args) > 1:
+                outside.merge(self.factors(arg))
+                continue
+            scalars, rest = self.deep(self.factors(arg)).apart()
+            if arg not in self.parts or not rest.over:
+                operands.append(arg)
+                own.append(places)
+                continue
+            outside.merge(scalars)
+            several = [(base, broadcast_labels(base, arg)) for base in rest.over]
+            covered = {places[axis] for _, axes in several for axis in axes.values()}
+            summed = not set(places) <= set(out) and covered == {
+                place for place, size in zip(places, arg.shape, strict=True) if size != 1
+            }
+            if summed and not rest.under and set(rest.over.values()) == {1}:
+                for base, axes in several:
+                    operands.append(reshape(base, tuple(base.shape[axis] for axis in axes)))
+                    own.append(tuple(places[axis] for axis in axes.values()))
+            else:
+                operands.append(self.written(rest, arg.shape))
+                own.append(places)
+        if not operands or tuple(operands) == node.args:
+            return self.diagonal(upright(node))
+        sizes = {**label_sizes(node), **dict(repeated)}
+        for group, kept in _components(own, out):
+            part = einsum([operands[i] for i in group], [own[i] for i in group], kept, sizes)
+            outside.take(self.in_one_order(self.diagonal(upright(part))) if part.is_contraction else part, 1)
+        return self.written(outside, node.shape)
+
+    def diagonal(self, node: Node) -> Node:
+        """Multiply the vectors on one diagonal: the form in which two diagonals can be added."""
+        if not node.is_contraction:
+            return node
+        labels, out, repeated = node.payload
+        first = labels[0]
+        if (
+            len(node.args) < 2
+            or not node.args[0].is_delta
+            or not is_identity(node.args[0])
+            or any(own not in ((first[0],), (first[1],)) for own in labels[1:])
+        ):
+            return node
+        product = CollectedProduct()
+        for arg in node.args[1:]:
+            product.merge(self.factors(arg))
+        vector = self.written(product, node.args[1].shape)
+        return contract([node.args[0], vector], [first, first[:1]], out, dict(repeated))
+
+    # ------------------------------------------------------------ sums
+
+    def sum(self, node: Node) -> Node:
+        """Collect the terms of a sum."""
+        return self.total(self.terms(node), node.shape)
+
+    def total(self, terms: list[CollectedProduct], shape: Shape) -> Node:
+        """Build a sum of terms that may be alike or have something in common."""
+        for _ in range(_ROUNDS):
+            spend(3 * len(terms))
+            before = terms
+            plain = [directed(term) for term in self.expanded(terms, alone=True)]
+            terms = like_terms(plain)
+            deeper = like_terms([directed(self.deep(term)) for term in plain])
+            if len(deeper) < len(terms) or (
+                len(terms) > 1 and common_product(deeper).under and not common_product(terms).under
+            ):
+                terms = deeper
+            multiplied = [directed(term) for term in self.expanded(terms, alone=False)]
+            alike = like_terms(multiplied) if len(multiplied) <= WINDOW else multiplied
+            alike = without_opposites(alike) or alike
+            if len(alike) < len(multiplied) and self.length(alike) <= self.length(terms):
+                terms = alike
+            terms = self.linear(self.along(terms))
+            if terms == before:
+                break
+        if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
+            terms = shared
+        if len(terms) > 1:
+            common = common_product(terms)
+            if common.over or common.under or common.number != 1.0:
+                rest = [without_roots(without(term, common), common) for term in terms]
+                common.take(self.total(rest, shape), 1)
+                return self.written(common, shape)
+        if len(terms) <= WINDOW:
+            terms = regrouped(
+                terms, self.sums, self.beginning, lambda whole: self.lengths[whole] > 2 and whole.shape == shape
+            )
+        return self.added(terms, shape)
+
+    def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:
+        """Multiply out sums among the factors; only those that stand alone but for a number, if ``alone``."""
+        result: list[CollectedProduct] = []
+        for term in terms:
+            inside = next((base for base, n in term.over.items() if n == 1 and base in self.sums), None)
+            if inside is None or (alone and (term.under or len(term.over) > 1 or abs(term.number) != 1.0)):
+                result.append(term)
+                continue
+            self.expansions -= len(self.sums[inside])
+            if self.expansions < 0:
+                result.append(term)
+                continue
+            others = term.copy()
+            del others.over[inside]
+            for part in self.sums[inside]:
+                product = part.copy()
+                product.merge(others)
+                result.append(product)
+        return result
+
+    def length(self, terms: Iterable[CollectedProduct]) -> int:
+        """Return how many factors are written."""
+        total = 0
+        for term in terms:
+            total += term.number not in (1.0, -1.0)
+            for base in (*term.over, *term.under):
+                total += self.lengths[base] if base in self.sums else 1
+        return total
+
+    def along(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
+        """Multiply out lengths beside directions, where vectors that are like others come of it."""
+        if len(terms) < 2 or not any(base.op == "unit" for term in terms for base in term.over):
+            return terms
+        opened = [
+            directed(part)
+            for term in terms
+            for part in self.expanded([term], alone=not any(base.op == "unit" for base in term.over))
+        ]
+        alike = like_terms(opened)
+        return alike if len(alike) < len(opened) and self.length(alike) <= self.length(terms) else terms
+
+    def linear(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
+        """Add products with deltas that differ in one operand: diag(v) + diag(w) is diag(v + w)."""
+        result: list[CollectedProduct] = []
+        structured: list[int] = []  # places of those that hold a delta
+        for term in terms:
+            if any(is_structured(base) for base in term.over):
+                for place in structured:
+                    both = self.as_one(result[place], term)
+                    if both is not None:
+                        result[place] = both
+                        break
+                else:
+                    structured.append(len(result))
+                    result.append(term)
+            else:
+                result.append(term)
+        return result
+
+    def as_one(self, a: CollectedProduct, b: CollectedProduct) -> CollectedProduct | None:
+        """Return a + b as one contraction, if they differ in one operand of one."""
+        mine = [(base, n) for base, n in a.over.items() if b.over.get(base) != n]
+        other = [(base, n) for base, n in b.over.items() if a.over.get(base) != n]
+        if a.under != b.under or len(mine) != 1 or len(other) != 1 or mine[0][1] != 1 or other[0][1] != 1:
+            return None
+        (x, _), (y, _) = mine[0], other[0]
+        if not is_structured(x) or x.op != y.op or x.payload != y.payload or len(x.args) != len(y.args):
+            return None
+        apart = [i for i, (p, q) in enumerate(zip(x.args, y.args, strict=True)) if p is not q]
+        if len(apart) != 1 or x.args[apart[0]].shape != y.args[apart[0]].shape:
+            return None
+        p, q = x.args[apart[0]], y.args[apart[0]]
+        pair = [CollectedProduct(a.number, {p: 1}), CollectedProduct(b.number, {q: 1})]
+        common = common_product(pair)
+        inside = self.added([without(term, common) for term in pair], p.shape)
+        labels, out, repeated = x.payload
+        operands = [inside if i == apart[0] else arg for i, arg in enumerate(x.args)]
+        whole = einsum(operands, labels, out, {**label_sizes(x), **dict(repeated)})
+        result = CollectedProduct(
+            common.number, {base: n for base, n in a.over.items() if base is not x}, dict(a.under)
+        )
+        result.take(whole, 1)
+        return result
+
+    def terms(self, node: Node) -> list[CollectedProduct]:
+        """Decompose a sum."""
+        found: list[CollectedProduct] = []
+        for sign, part in terms_of(node, enter=lambda part: part is node or part in self.inner).parts:
+            product = CollectedProduct(sign)
+            if part in self.inner:
+                product.merge(self.product(part))
+            else:
+                product.merge(self.factors(self.new[part]))
+            found.append(product)
+        return found
+
+    def added(self, terms: Sequence[CollectedProduct], shape: Shape) -> Node:
+        """Build a sum, something positive first."""
+        first = next((i for i, term in enumerate(terms) if term.number > 0), 0)
+        result: Node | None = None
+        for term in (*terms[first : first + 1], *terms[:first], *terms[first + 1 :]):
+            if result is None:
+                result = self.written(term)
+            else:
+                size = self.written(CollectedProduct(abs(term.number), term.over, term.under))
+                result = elementwise("subtract" if term.number < 0 else "add", (result, size))
+        result = spread(constant(0.0) if result is None else result, shape)
+        if len(terms) > 1:
+            if result in self.sums:
+                self.beginning[self.sums[result][0].key()].pop(result)
+            self.sums[result] = terms
+            self.beginning.setdefault(terms[0].key(), {})[result] = len(self.sums)
+            self.lengths[result] = self.length(terms)
+        return result
+
+
+def _components(labels: Sequence[Labels], out: Labels) -> list[tuple[list[int], Labels]]:
+    """Return the operands that make up numbers of their own, each group with no labels, and the rest with ``out``."""
+    groups: list[tuple[list[int], set[int]]] = []
+    for i, own in enumerate(labels):
+        joined, places = [i], set(own)
+        for group in [group for group in groups if group[1] & places]:
+            groups.remove(group)
+            joined, places = group[0] + joined, places | group[1]
+        groups.append((joined, places))
+    numbers: list[tuple[list[int], Labels]] = [(g, ()) for g, places in groups if places and places.isdisjoint(out)]
+    rest = sorted(i for g, places in groups if not places or not places.isdisjoint(out) for i in g)
+    return [*numbers, (rest, out)] if rest else [(list(range(len(labels))), out)]

@@ -1,0 +1,153 @@
+"""Sums as a book has them: a common array in front, squares of differences, traces of products; eigenvectors."""
+
+from __future__ import annotations
+
+from .common_factors import in_front
+from .matrix_words import split_scalars
+from .reader import Reader, ReadingRules
+from .terms import Term, is_number
+
+RULES = ReadingRules()
+
+
+@RULES.of("total")
+def _trace(reader: Reader, term: Term) -> Term | None:
+    """Write sum(A * B.T) as trace(A @ B)."""
+    (x,) = term.args
+    if x.kind != "product" or term.ndim or x.ndim != 2 or any(x.data) or len(x.args) != 2:
+        return None
+    a, b = x.args
+    if (a.kind == "transpose") == (b.kind == "transpose") or a.shape != x.shape or b.shape != x.shape:
+        return None
+    (a, b) = (b, a.args[0]) if a.kind == "transpose" else (a, b.args[0])
+    return reader.make("trace", (reader.chain([a, b]),), None, ())
+
+
+@RULES.of("function")
+def _of_transpose(reader: Reader, term: Term) -> Term | None:
+    """Write the exponential, or the pseudo-inverse, of a transpose as the transpose of that of the matrix."""
+    if term.data not in ("expm", "pinv") or term.ndim != 2 or term.args[0].kind != "transpose":
+        return None
+    if term.data == "pinv" and len({*term.shape}) > 1 and not all(isinstance(size, int) for size in term.shape):
+        return None  # of sizes by name the longer one comes first
+    inside = reader.make("function", term.args[0].args, term.data, term.shape[::-1])
+    return reader.make("transpose", (inside,), None, term.shape)
+
+
+@RULES.of("product")
+def _simple_eigenvectors(reader: Reader, term: Term) -> Term | None:
+    """Write v vᵀ with an eigenvector that is nan where its eigenvalue has no derivative."""
+    for place, known in enumerate(term.args):
+        if term.data[place] or known.kind != "index" or known.args[0].kind != "function" or known.ndim:
+            continue
+        values = known.args[0]
+        if values.data != "simple_eigenvalues" or values.args[0].kind != "matrix" or values.args[0].ndim != 1:
+            continue
+        (of,) = values.args[0].args
+        for other, product in enumerate(term.args):
+            column = product.args[0] if product.kind == "outer" else None
+            if column is None or term.data[other] or product.args[1] is not column or column.kind != "index":
+                continue
+            vectors, (rows, at) = column.args[0], column.data
+            is_whole = rows == (0, 1, of.shape[-1]) and at == known.data[0]
+            if vectors.kind == "matrix" and vectors.data == "eigenvectors" and vectors.args == (of,) and is_whole:
+                simple = reader.make("function", (of,), "simple_eigenvectors", vectors.shape)
+                column = reader.make("index", (simple,), column.data, column.shape)
+                one = reader.make("part", (column,), "v", column.shape)
+                own = reader.make("outer", (one, one), None, product.shape)
+                args = [own if k == other else arg for k, arg in enumerate(term.args) if k != place]
+                data = tuple(divides for k, divides in enumerate(term.data) if k != place)
+                return args[0] if len(args) == 1 and not data[0] else reader.make("product", args, data, term.shape)
+    return None
+
+
+
+#: Most terms of a sum that are looked into.
+_MOST = 9
+
+
+@RULES.of("sum")
+def _common_array(reader: Reader, term: Term) -> Term | None:
+    """Write x w - q w as (x - q) w."""
+    return in_front(reader, term, lambda factor: factor.kind == "name" and factor.shape == term.shape != ())
+
+
+@RULES.of("sum")
+def _joined_behind_scalars(reader: Reader, term: Term) -> Term | None:
+    """Read terms with the same numbers in front as one, where they are one without these."""
+    if not 3 <= len(term.args) <= _MOST or term.ndim < 1:
+        return None
+    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    parts = []
+    for k, (arg, sign) in enumerate(zip(term.args, term.data, strict=True)):
+        minus, scalars, under, core = split_scalars(reader, arg)
+        parts.append((core, minus != sign, scalars, under))
+        if scalars or under:
+            groups.setdefault((tuple(map(id, scalars)), tuple(map(id, under))), []).append(k)
+    for places in groups.values():
+        if not 1 < len(places) < len(term.args):
+            continue
+        together = reader.sum([parts[k][:2] for k in places], term.shape)
+        inner = together.args[0] if together.kind == "negative" else together
+        if inner.kind == "sum" and len(inner.args) >= len(places):
+            continue
+        _, _, scalars, under = parts[places[0]]
+        whole = reader.product([*scalars, inner], under, term.shape)
+        kept = [pair for k, pair in enumerate(zip(term.args, term.data, strict=True)) if k not in places]
+        return reader.sum([*kept, (whole, together.kind == "negative")], term.shape)
+    return None
+
+
+def _factors(term: Term) -> tuple[bool, list[Term], list[Term]]:
+    """Return the sign, the factors and the divisors of a term."""
+    minus = term.kind == "negative"
+    core = term.args[0] if minus else term
+    over, under = core.factors if core.kind == "product" else ([core], [])
+    return minus, over, under
+
+
+@RULES.of("sum")
+def _completed_square(reader: Reader, term: Term) -> Term | None:
+    """Write x**2 - 2 q x + 2 q**2, with a quotient q that has a name, as (x - q)**2 + q**2."""
+    if not 3 <= len(term.args) <= _MOST or not term.ndim:
+        return None
+    parts = [(*_factors(arg), sign) for arg, sign in zip(term.args, term.data, strict=True)]
+    for k, (minus, over, under, sign) in enumerate(parts):
+        if len(over) != 3 or under or not is_number(over[0], 2.0):
+            continue
+        q, x = over[1:]
+        if q.kind != "part" or x.ndim != term.ndim:
+            continue
+        places = [j for j, (other, own, below, its) in enumerate(parts)
+                  if not below and len(own) == 1 and _is_square(own[0], x) and (other != its) != (minus != sign)]
+        more = [(j, c) for j, part in enumerate(parts) if (c := _squares(part, q, minus != sign)) is not None]
+        if len(places) != 1 or len(more) != 1:
+            continue
+        (own,), ((last, count),) = places, more
+        gap = reader.sum([(x, False), (q, True)], x.shape)
+        square = reader.make("power", (gap, reader.number(2.0)), None, term.shape)
+        new = [(square, minus == sign)]
+        if count > 1.0:
+            left = reader.make("power", (q, reader.number(2.0)), None, ())
+            scaled = left if count == 2.0 else reader.product([reader.number(count - 1.0), left], [], ())
+            new.append((scaled, minus == sign))
+        kept = [pair for j, pair in enumerate(zip(term.args, term.data, strict=True)) if j not in (k, own, last)]
+        return reader.sum([*new, *kept], term.shape)
+    return None
+
+
+def _is_square(term: Term, x: Term) -> bool:
+    return term.kind == "power" and term.args[0] is x and is_number(term.args[1], 2.0)
+
+
+def _squares(part: tuple[bool, list[Term], list[Term], bool], q: Term, other: bool) -> float | None:
+    """Return how often the square of ``q`` is added, at least once; None for another term."""
+    minus, over, under, sign = part
+    if (minus != sign) == other or len(over) > 2 or len(under) > 1:
+        return None
+    top, below = q.args[0].factors if q.args[0].kind == "product" else ([q], [])
+    whole = [_is_square(over[-1], q), not under] if not under else [
+        len(top) == len(below) == 1 and _is_square(over[-1], top[0]), _is_square(under[0], below[0])
+    ]
+    count = over[0].data if len(over) == 2 and over[0].kind == "number" else 1.0 if len(over) == 1 else 0.0
+    return float(count) if all(whole) and count >= 1.0 else None

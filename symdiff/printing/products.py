@@ -1,0 +1,347 @@
+"""Products and sums of them as a person counts them: a number, and powers of factors.
+
+What :mod:`symdiff.printing.collect` works with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import is_
+from typing import TYPE_CHECKING
+
+from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
+from ..graph.scalars.arithmetic import is_leaf, terms_of
+from ..rewrite.facts import is_surely_positive
+from ..rewrite.stability.lengths import squares_of
+
+if TYPE_CHECKING:
+    pass
+
+#: Most parts of a sum or product that are compared.
+WINDOW = 64
+
+
+def _cancels(base: Node) -> bool:
+    """Tell whether a factor cancels: an input, at whose 0 a derivative may have a value, or what is never 0."""
+    c = number(base)
+    if c is not None:
+        return c != 0.0 and math.isfinite(c)
+    if base.is_power and number(base.args[1]) is not None:  # that a power overflows is a matter of how it is computed
+        base = base.args[0]
+    return base.is_input or (base.args[0] if base.is_root else base).is_size or is_surely_positive(base)
+
+
+def is_positive_root(base: Node) -> bool:
+    """Tell whether a factor is the root of what is declared positive, whose square is that."""
+    return base.is_root and is_surely_positive(base.args[0])
+
+
+#: Whole numbers whose roots are multiplied as roots.
+_SQUARES = {math.sqrt(k): k for k in (2, 3, 5, 6, 7)}
+
+
+def _surd(c: float) -> int:
+    """Return the number of which another one is the square root; 0 for other numbers."""
+    return _SQUARES.get(abs(c), 0)
+
+
+@dataclass
+class CollectedProduct:
+    """A number times some factors, divided by others; each with how often it stands there."""
+
+    number: float = 1.0
+    over: dict[Node, int] = field(default_factory=dict)
+    under: dict[Node, int] = field(default_factory=dict)
+
+    def take(self, base: Node, power: int) -> None:
+        """Multiply by ``base**power``; what is cancelled leaves a divisor that was there, but for inputs and sizes."""
+        if base.is_reshape and base.args[0].shape == ():
+            (base,) = base.args
+        c = number(base)
+        if c is not None and c.is_integer() and abs(c) > 1.0:
+            while power < 0 and self.number.is_integer() and self.number % c == 0.0 != self.number:
+                self.number /= c  # 3 / 3**2 is 1 / 3
+                power += 1
+        if not power or as_number(self, base, power):
+            return
+        if c is not None and c < 0.0:  # equal numbers cancel, whatever their signs are
+            self.number *= (-1.0) ** power
+            base = constant(-c)
+        side, other = (self.over, self.under) if power > 0 else (self.under, self.over)
+        count = abs(power)
+        more, less = side.get(base, 0) + count, other.get(base, 0)
+        if less and _cancels(base):
+            common = min(more, less)
+        else:  # f / f stays, and f**2 / f: one divisor remains where there was one
+            under, over = (less, more) if power > 0 else (more, less)
+            common = over if under > over else 0
+        if common:
+            side.pop(base, None)
+            other.pop(base, None)
+            count = more - common
+            if less > common:
+                other[base] = less - common
+        if count:
+            side[base] = side.get(base, 0) + count
+        square = _surd(c) if c is not None else 0
+        squared = constant(float(square)) if square else base.args[0] if is_positive_root(base) else None
+        if squared is not None and side.get(base, 0) > 1:
+            count = side.pop(base)
+            if count % 2:
+                side[base] = 1
+            self.take(squared, (1 if side is self.over else -1) * (count // 2))
+
+    def merge(self, other: CollectedProduct, power: int = 1) -> None:
+        """Multiply by ``other**power``."""
+        if other.number != 1.0:
+            self.take(constant(other.number), power)
+        for base, n in other.factors():
+            self.take(base, n * power)
+
+    def factors(self) -> Iterator[tuple[Node, int]]:
+        """Go through the factors, each with its power: below 0 for a divisor."""
+        yield from self.over.items()
+        for base, n in self.under.items():
+            yield base, -n
+
+    def copy(self) -> CollectedProduct:
+        """Return a copy, to be changed on its own."""
+        return CollectedProduct(self.number, dict(self.over), dict(self.under))
+
+    def apart(self) -> tuple[CollectedProduct, CollectedProduct]:
+        """Return the number and the scalars, and the arrays."""
+        scalars, arrays = CollectedProduct(self.number), CollectedProduct()
+        for base, n in self.factors():
+            (arrays if base.shape else scalars).take(base, n)
+        return scalars, arrays
+
+    def meets(self, other: CollectedProduct) -> bool:
+        """Tell whether a factor of one stands in the other."""
+        mine = {*self.over, *self.under}
+        return (self.number not in (1.0, -1.0) and other.number not in (1.0, -1.0)) or not mine.isdisjoint(
+            (*other.over, *other.under)
+        )
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are so many factors that it stays one factor: chains would be copied in every link."""
+        return len(self.over) + len(self.under) > WINDOW
+
+    def key(self) -> tuple[object, ...]:
+        """Return what two like terms have in common."""
+        return frozenset(self.over.items()), frozenset(self.under.items())
+
+
+def as_number(product: CollectedProduct, base: Node, power: int) -> bool:
+    """Take a number into the coefficient if the result is one that a person would write."""
+    from fractions import Fraction
+
+    c = number(base)
+    if c is None or c == 0.0 or not 1e-100 < abs(c) < 1e100 or abs(power) > 3 or _surd(c):
+        return False
+    total = product.number * c**power
+    if not total or not math.isfinite(total):
+        return False
+    # 3 * 0.1 is not 0.30000000000000004 to a reader
+    if Fraction(repr(total)) != Fraction(repr(product.number)) * Fraction(repr(c)) ** power:
+        return False
+    product.number = total
+    return True
+
+
+def directed(product: CollectedProduct) -> CollectedProduct:
+    """Write lengths times directions as vectors, and vectors over their length twice, beside a direction, as another.
+
+    ``norm(x) * unit(x)`` is ``x``, and ``outer(x, unit(x)) / norm(x)**2`` is ``outer(unit(x), unit(x)) / norm(x)``,
+    which is nan at 0, too.
+    """
+    for length, n in list(product.factors()):
+        if length.op != "norm" or length.shape or not (n > 0 or n < -1):
+            continue
+        (x,) = length.args
+        found = _factor(product, partial(_is_direction_of, x))
+        if found is None:
+            continue
+        if n > 0:
+            _exchange(product, *found, x)
+            _drop(product.over, length)
+            return directed(product)
+        vector = _factor(product, partial(is_, x))
+        if vector is not None:
+            _exchange(product, *vector, found[1])
+            product.take(length, 1)
+            return directed(product)
+    for unit in [base for base, n in product.over.items() if n == 1 and base.op == "unit" and is_whole(base)]:
+        length = reduce("norm", unit.args[0], axes_of(unit, unit))
+        square = next((base for base in squares_of(length) if product.over.get(base) == 1), None)
+        if square is not None:
+            del product.over[square]
+            _exchange(product, unit, unit, unit.args[0])
+            product.take(length, 1)
+    return product
+
+
+def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
+    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
+    two = constant(2.0)
+    for roots, bases, n in ((product.over, product.under, -1), (product.under, product.over, 1)):
+        for root in [base for base in roots if base.is_root and bases.get(base.args[0])]:
+            _drop(roots, root)
+            _drop(bases, root.args[0])
+            product.take(root, n)
+    for base, n in list(product.under.items()):
+        if base.op == "tan" and n >= 2:
+            whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
+            _in_place_of(product, product.over, whole, base, 2, "sin")
+        elif base.op == "tanh":
+            other = elementwise("sech", base.args)
+            for _ in range(min(n, product.over.get(other, 0))):
+                _in_place_of(product, product.over, other, base, 1, "sinh")
+        elif base.op == "hypot":
+            squares = [elementwise("power", (x, two)) for x in base.args]
+            square = elementwise("add", tuple(squares))
+            if n and product.under.get(square):
+                product.under[base] += 2 * product.under.pop(square)
+    return product
+
+
+def _in_place_of(
+    product: CollectedProduct, side: dict[Node, int], other: Node, base: Node, times_: int, name: str
+) -> None:
+    """Divide by a function in the place of a factor on one side and of divisors."""
+    if not side.get(other):
+        return
+    _drop(side, other)
+    _drop(product.under, base, times_)
+    product.take(elementwise(name, base.args), -times_)
+
+
+def _drop(factors: dict[Node, int], factor: Node, count: int = 1) -> None:
+    factors[factor] -= count
+    if not factors[factor]:
+        del factors[factor]
+
+
+def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
+    """Write the square of a root as what is below it, where the root is a divisor outside: a nan there stays."""
+    for base, n in list(term.under.items()):
+        if base.is_root and n % 2 == 0 and base in outside.under:
+            del term.under[base]
+            term.take(base.args[0], -n // 2)
+    return term
+
+
+def _is_direction_of(x: Node, node: Node) -> bool:
+    return node.op == "unit" and node.args[0] is x and is_whole(node)
+
+
+def is_whole(unit: Node) -> bool:
+    """Tell whether a vector is divided by the norm of all of it."""
+    return len(unit.payload.axes) == unit.ndim
+
+
+def _factor(product: CollectedProduct, fits: Callable[[Node], bool]) -> tuple[Node, Node] | None:
+    """Return a factor that fits, or the product of arrays with the operand that does, and what fits."""
+    for base, n in product.over.items():
+        if n == 1 and fits(base):
+            return base, base
+        if n == 1 and base.is_contraction:
+            operand = next((arg for arg in base.args if fits(arg)), None)
+            if operand is not None:
+                return base, operand
+    return None
+
+
+def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> None:
+    """Put another node in the place of a factor, or of the first such operand of one."""
+    if base is old:
+        made = new
+    else:
+        place = base.args.index(old)
+        operands = [new if i == place else arg for i, arg in enumerate(base.args)]
+        labels, out, repeated = base.payload
+        made = contract(operands, labels, out, dict(repeated))
+    del product.over[base]
+    product.take(made, 1)
+
+
+def _is_square(node: Node) -> bool:
+    """Tell whether a node cannot be negative, as far as a short look goes."""
+    return all(sign > 0 and _is_square_term(term) for sign, term in terms_of(node, WINDOW).parts)
+
+
+def _is_square_term(term: Node) -> bool:
+    if term.is_constant and term.shape == ():
+        return bool(term.value >= 0)
+    if term.is_contraction and term.shape == () and len(term.args) == 2:
+        return term.args[0] is term.args[1] and term.payload.labels[0] == term.payload.labels[1]
+    if term.is_power:
+        return whole_exponent(term.args[1]) in range(2, WINDOW + 1, 2)
+    return term.is_multiplication and term.args[0] is term.args[1]
+
+
+def whole_exponent(exponent: Node) -> int:
+    """Return a whole exponent from 2 on or below 0, or 0."""
+    n = number(exponent)
+    return int(n) if n is not None and n.is_integer() and abs(n) <= WINDOW and n != 1 else 0
+
+
+def times(factors: Mapping[Node, int]) -> Node | None:
+    """Return the product of powers: what is written without operations first, arrays last."""
+    factors = with_roots(factors)
+    result: Node | None = None
+    for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
+        part, n = base, factors[base]
+        if part.is_root and n % 2 == 0 and _is_square(part.args[0]):
+            part, n = part.args[0], n // 2
+        if n > 1:
+            part = elementwise("power", (part, constant(float(n))))
+        result = part if result is None else elementwise("multiply", (result, part))
+    return result
+
+
+def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
+    """Write a root or power times its base as one power, and a power of a root: x sqrt(x) is x**1.5."""
+    found = dict(factors)
+    for base, n in factors.items():
+        if base not in found:  # what an earlier one was a root of
+            continue
+        exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None
+        if exponent is not None and base.args[0] in found:
+            total = found.pop(base.args[0]) + exponent * n
+            del found[base]
+            found[elementwise("power", (base.args[0], constant(total)))] = 1
+        elif base.is_root and n > 1 and n % 2:
+            del found[base]
+            found[elementwise("power", (base.args[0], constant(0.5 * n)))] = 1
+    return found
+
+
+def multiplied_in(
+    side: dict[Node, int], terms: Sequence[CollectedProduct], whole: Node
+) -> list[CollectedProduct] | None:
+    """Multiply a positive scalar beside a sum into its terms where that is shorter: v (1 + x / v) is v + x."""
+    for base in [base for base, n in side.items() if n == 1 and base is not whole and is_surely_positive(base)]:
+        below = sum(term.under.get(base, 0) == 1 for term in terms)
+        if base.shape or not below or 2 * below < len(terms):
+            continue
+        del side[base]
+        result = [term.copy() for term in terms]
+        for term in result:
+            term.take(base, 1)
+        return result
+    return None
+
+
+def without(term: CollectedProduct, common: CollectedProduct) -> CollectedProduct:
+    """Return a term divided by what it has in common with others."""
+    over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}
+    under = {base: n - common.under.get(base, 0) for base, n in term.under.items()}
+    return CollectedProduct(
+        term.number / common.number,
+        {base: n for base, n in over.items() if n},
+        {base: n for base, n in under.items() if n},
+    )
