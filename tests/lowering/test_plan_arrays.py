@@ -14,9 +14,9 @@ import symdiff as sd
 from symdiff.graph import pad, postorder
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.lowering.plan.calls import MOST_ELEMENTS, plan_call
-from symdiff.lowering.plan.sums import PADDED, with_borders_apart
 from symdiff.lowering.plan.planner import make_plan
 from symdiff.lowering.plan.steps import Call, LoopStep
+from symdiff.lowering.plan.sums import PADDED, with_borders_apart
 
 #: Arrays made of parts of a matrix, of a vector and of constants; the parts follow each other along either axis.
 WHOLE: dict[str, Any] = {
