@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 import symdiff as sd
-from symdiff.tools.read_files import read_array
+from symdiff.tools.command.read_files import read_array
 
 #: The ending of the name, and the bytes.
 FileCase: TypeAlias = tuple[str, bytes]

@@ -18,7 +18,6 @@ inv(A).T
 
 from __future__ import annotations
 
-from functools import partial as _partial
 from importlib import import_module
 from os.path import dirname as _dirname
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,7 +78,7 @@ from .ground.advice import advice as _advice
 from .ground.budget import budgeted as _budgeted
 from .ground.guard import guarded as _guarded
 from .ground.limits import Budget
-from .ground.stages import set_hook as _set_hook
+from .ground.stages import later as _later
 from .ground.version import VERSION as _VERSION
 from .ground.version import other_distribution as _other_distribution
 
@@ -94,16 +93,16 @@ if TYPE_CHECKING:
     from .frontend.sympy.forms import Definitions
     from .libraries import stats, xp
     from .libraries.complexes import ComplexArray, complex_array, wirtinger
-    from .libraries.integrations.density import density
-    from .libraries.integrations.objective import Objective, objective
-    from .libraries.integrations.problem import problem
-    from .libraries.integrations.read_jax import from_jax
-    from .libraries.integrations.read_torch import from_torch
+    from .libraries.density import density
+    from .libraries.objective import Objective, objective
+    from .libraries.problem import problem
+    from .libraries.read_jax import from_jax
+    from .libraries.read_torch import from_torch
+    from .libraries.scipy import linear_operator
     from .runtime.kernel import Kernel
     from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
     from .tools.export import export
-    from .tools.linear_operator import linear_operator
     from .tools.reading.steps import Steps, steps
 
 __version__ = _VERSION
@@ -187,25 +186,25 @@ _LATER = {
     **dict.fromkeys(("hvp", "jvp", "vjp"), ".frontend.derivatives"),
     "Definitions": ".frontend.sympy.forms",
     "Kernel": ".runtime.kernel",
-    "Objective": ".libraries.integrations.objective",
+    "Objective": ".libraries.objective",
     "Report": ".tools.checking.check",
     "Steps": ".tools.reading.steps",
     "check": ".tools.checking.check",
     "compile": ".compiler",
     "custom": ".frontend.functions.custom",
-    "density": ".libraries.integrations.density",
+    "density": ".libraries.density",
     "external": ".frontend.functions.external",
     "complex_array": ".libraries.complexes",
     "export": ".tools.export",
     "fixed_point": ".frontend.functions.solutions",
-    "from_jax": ".libraries.integrations.read_jax",
-    "from_torch": ".libraries.integrations.read_torch",
+    "from_jax": ".libraries.read_jax",
+    "from_torch": ".libraries.read_torch",
     "iterate": ".frontend.functions.recurrence",
     "laplace": ".frontend.functions.solutions",
-    "linear_operator": ".tools.linear_operator",
+    "linear_operator": ".libraries.scipy",
     "minimizer": ".frontend.functions.solutions",
-    "objective": ".libraries.integrations.objective",
-    "problem": ".libraries.integrations.problem",
+    "objective": ".libraries.objective",
+    "problem": ".libraries.problem",
     "root": ".frontend.functions.solutions",
     "scan": ".frontend.functions.recurrence",
     "steps": ".tools.reading.steps",
@@ -216,22 +215,19 @@ _LATER = {
 }
 #: Modules that users meet as attributes, imported when they are first used.
 _MODULES = ("stats", "xp")
-#: What earlier stages call of later ones: the module of each hook, imported at the first call.
-_HOOKS = {
+#: Modules of later stages that earlier ones call, imported at the first call.
+_CALLED = {
     "benchmark": ".tools.reading.benchmark",
     "complexes": ".libraries.complexes",
-    "drawings": ".tools.reading.drawings",
-    "fourier": ".libraries.complexes.fourier",
     "page": ".tools.reading.page",
-    "sparse matrices": ".frontend.functions.sparse_matrices",
-    "stats": ".libraries.stats.calls",
+    "sparse_matrices": ".frontend.functions.sparse_matrices",
+    "stats": ".libraries.stats.table",
     "sympy": ".frontend.sympy",
     "text": ".frontend.text.parse",
     "xp": ".libraries.xp",
-    **{library: f".libraries.integrations.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
+    **{library: f".libraries.{library}" for library in ("dask", "jax", "numba", "scipy", "torch")},
 }
-for _name, _hooked in _HOOKS.items():
-    _set_hook(_name, _partial(import_module, _hooked, __name__))
+_later.register({name: f"{__name__}{module}" for name, module in _CALLED.items()})
 
 
 if TYPE_CHECKING:

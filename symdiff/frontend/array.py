@@ -19,7 +19,7 @@ from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
 from ..ground.guard import guarded, guarded_operators, refuse
 from ..ground.pickles import refuse_unnumbered, written
-from ..ground.stages import hook
+from ..ground.stages import later
 from . import sympy as interop
 from .numpy import creation, operations, shaping
 from .numpy.indexing import getitem, spans_taken
@@ -385,13 +385,13 @@ class Array(Operand):
         if kwargs and name != "vecdot":
             raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
         if not kwargs and any(map(is_complex, inputs)):
-            return hook("complexes").apply(name, inputs)
+            return later.complexes.apply(name, inputs)
         return call(_entry(name), inputs, kwargs)
 
     @guarded
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
-            return hook("fourier").transform(func.__name__, args, kwargs)
+            return later.complexes.transform(func.__name__, args, kwargs)
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
         return call(own or _entry(func.__name__), args, kwargs)
 
@@ -424,7 +424,7 @@ def _binary(name: str, a: Any, b: Any) -> Array:
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
         if is_complex(a) or is_complex(b):
-            found: Array = hook("complexes").apply(name, (a, b))
+            found: Array = later.complexes.apply(name, (a, b))
             return found
         left = a.node if isinstance(a, Array) else as_node(a)
         right = b.node if isinstance(b, Array) else as_node(b)

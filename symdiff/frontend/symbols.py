@@ -13,7 +13,7 @@ from ..graph import INT, input, label
 from ..graph import stop_gradient as stopped
 from ..ground.advice import advice
 from ..ground.guard import guarded
-from ..ground.stages import hook
+from ..ground.stages import later
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY, MODULES, public_name
 from .numpy.operands import as_node, provenance_of
@@ -113,7 +113,7 @@ def matrix(name: str, n: int | str, m: int | str | None = None, *, sparse: bool 
     if sparse:
         if facts:
             raise ArgumentError(f"a sparse matrix declared {', '.join(facts)}; expected sparse=True alone")
-        return hook("sparse matrices").sparse_matrix(name, n, m)
+        return later.sparse_matrices.sparse_matrix(name, n, m)
     return symbol(name, (n, m), **facts)
 
 
@@ -454,19 +454,20 @@ class Operations:
 
     def __init__(self, module: str | None = None) -> None:
         self._module = module
+        self._names = LIBRARY if module is None else MODULES[module]
 
     def __repr__(self) -> str:
         return f"<operations of {self._module or 'the library'}>"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if self._module is None or name in MODULES[self._module]:
+        if name in self._names:
             return function(name)
         known = public_name(name)
-        told = f"; write {known}" if known else advice(name, {}, MODULES[self._module])
-        raise AbsentError(f"{self._module} has no {name!r}{told}")
+        told = f"; write {known}" if known else advice(name, {}, self._names)
+        raise AbsentError(f"{self._module or 'the library'} has no {name!r}{told}")
 
     def __dir__(self) -> list[str]:
-        return sorted(LIBRARY if self._module is None else MODULES[self._module])
+        return sorted(self._names)
 
 
 @guarded
@@ -506,7 +507,7 @@ def sparse_in(inputs: Mapping[str, Array]) -> dict[str, Any]:
     """Return the sparse matrices among inputs, by name."""
     if not any(f"{name}_columns" in inputs for name in inputs):
         return {}
-    found: dict[str, Any] = hook("sparse matrices").sparse_matrices(inputs)
+    found: dict[str, Any] = later.sparse_matrices.sparse_matrices(inputs)
     return found
 
 

@@ -9,7 +9,7 @@ Invariants
     * An error that reaches a user is symdiff's own, and a file appears whole or not at all.
     * Tracing that is off costs less than a microsecond a stage.
 Files
-    stages     the stages in the order of their imports, and hooks of later stages
+    stages     the stages in the order of their imports, and modules of later ones that earlier ones call
     version    the version of the package
     limits     limits and options with their defaults
     names      which texts are names

@@ -23,7 +23,7 @@ from ..frontend.outputs.display import ShownText, table
 from ..graph.sizes import Span, show
 from ..ground.advice import KERNEL, advice
 from ..ground.guard import guarded
-from ..ground.stages import hook
+from ..ground.stages import later
 from .about.docstring import described
 from .about.frameworks import wrapped
 from .about.origin import Origin
@@ -398,7 +398,7 @@ class Kernel(Calls):
         >>> [t.batch for t in sd.compile("x * sin(y)", x=(), y=()).benchmark([1, 100]).timings]
         [1, 100]
         """
-        return hook("benchmark").benchmark(self, batches, sizes=sizes, seed=seed)
+        return later.benchmark.benchmark(self, batches, sizes=sizes, seed=seed)
 
     @guarded
     def report(self, path: Any, *, title: str | None = None, timed: bool = True, overwrite: bool = False) -> None:
@@ -422,7 +422,7 @@ class Kernel(Calls):
         DataError
             If the file cannot be written, or is there.
         """
-        hook("page").write_page(self, path, title, timed, overwrite)
+        later.page.write_page(self, path, title, timed, overwrite)
 
     @property
     @guarded

@@ -18,7 +18,7 @@ from ..errors import ArgumentError, NonfiniteError, SingularMatrixError
 from ..frontend.outputs import pack, unpack
 from ..graph.sizes import Span
 from ..ground.guard import refuse
-from ..ground.stages import hook
+from ..ground.stages import later
 from .about.origin import Origin
 from .calls.arguments import (
     MOST_AXES,
@@ -86,7 +86,7 @@ class Calls(CallPath):
         if any(map(is_lazy, args)):
             if out is not None:
                 raise ArgumentError("out= in a call of arrays of Dask, whose result is not computed yet; call without")
-            parts = hook("dask").call_lazily(self, args)
+            parts = later.dask.call_lazily(self, args)
         elif out is not None or any(map(holds_symbol, args)):
             return self._serve(args, out)
         else:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.ground.stages import STAGES, hook
+from symdiff.ground.stages import STAGES, Later, later
 from tests.support.syntax import nodes, tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,20 +161,34 @@ def test_imports_by_name_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_later_stages_are_called_by_hooks_that_are_there() -> None:
+@pytest.mark.parametrize("name", sorted(sd._CALLED))
+def test_modules_of_later_stages_have_what_earlier_ones_call(name: str) -> None:
+    assert get_type_hints(Later).keys() == sd._CALLED.keys()
+    protocol = get_type_hints(Later)[name]
+    if name in ("dask", "jax", "numba", "torch"):
+        pytest.importorskip(name)
+    module = getattr(later, name)
+    for own in (attribute for attribute in dir(protocol) if not attribute.startswith("_")):
+        if protocol is not ModuleType:
+            _, *expected = inspect.signature(getattr(protocol, own)).parameters.values()
+            there = inspect.signature(getattr(module, own)).parameters
+            positional = [one for one in there.values() if one.kind is not one.VAR_KEYWORD]
+            needed = [one.name for one in positional if one.default is one.empty]
+            assert needed == [one.name for one in expected if one.default is one.empty]
+            assert {(one.name, one.kind) for one in expected} <= {(one.name, one.kind) for one in there.values()}
+
+
+def test_what_earlier_stages_call_is_registered() -> None:
     used = {
-        first_text(node): path
+        node.attr
         for path in PACKAGE.rglob("*.py")
         for node in nodes(path)
-        if isinstance(node, ast.Call) and called_name(node) == "hook"
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "later"
     }
-    wrapped = {library for library in sd._HOOKS if sd._HOOKS[library].startswith(".libraries.integrations.")}
-    assert used.keys() - {""} | wrapped == sd._HOOKS.keys()
-    for module in sd._HOOKS.values():
-        *folders, name = module.strip(".").split(".")
-        assert (PACKAGE.joinpath(*folders) / f"{name}.py").exists() or PACKAGE.joinpath(*folders, name).is_dir()
-    with pytest.raises(sd.InternalError, match="no module for the hook 'nothing'"):
-        hook("nothing")
+    assert used <= sd._CALLED.keys()
+    assert sd._CALLED.keys() - used == {"jax", "numba", "scipy", "torch"}, "these are called by the names of libraries"
+    with pytest.raises(sd.AbsentError, match=r"no module for later\.nothing"):
+        later.nothing  # noqa: B018
 
 
 def test_circles_are_found() -> None:
@@ -221,45 +238,36 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 #: Names that files of several folders have, and the one thing that these are about, in each stage or for each target.
 SHARED = {
+    "grammar": "how texts are read",
     "gammas": "functions of the gamma function's kind, of whole vectors in C and by NumPy",
     "arguments": "the arguments of a call",
-    "array": "the array that users hold, real or complex",
     "arrays": "the operations on arrays, all of them",
     "batch": "the batch of a call",
     "bind": "numbers for the letters of a plan",
     "build": "text becomes what it describes: arrays, a library",
     "call": "what a call is given",
     "calls": "functions as they are called",
-    "contraction": "contractions, each as scalars or as source",
     "contractions": "contractions over labelled indices",
     "cost": "estimates of what something takes",
-    "creation": "arrays made of numbers alone",
     "declared": "what inputs are declared to be",
     "derivatives": "gradient, Jacobian, Hessian and their products",
-    "determinant": "determinants",
     "differences": "differences, of neighbours or of values at two points",
     "dump": "an intermediate representation as text",
-    "eliminate": "elimination, of unknowns or of deltas",
     "emit": "the emitter of a target",
     "entries": "the elements of a matrix, one by one",
-    "exponential": "the exponential, of numbers or of matrices",
     "functions": "a table of functions",
     "incomplete": "incomplete gamma and beta functions",
-    "inputs": "how inputs are made",
     "integrals": "functions that are integrals",
     "interpreter": "the interpreter of programs",
     "kernel": "the kernel that users hold",
     "kernels": "the kernels of matrices, for each instruction set",
     "kinks": "where a formula is not smooth",
-    "isotropic": "isotropic functions of matrices",
     "layout": "where things stand: values in memory, terms in a line",
     "matrices": "functions of small matrices",
-    "moves": "elements that are moved",
     "names": "names of users",
     "numbers": "numbers, as they come and as they are shown",
     "options": "options, of a kernel or of a command",
     "order": "elements by their order",
-    "parts": "parts: of arrays, of sums and products",
     "plan": "the plan of a formula",
     "points": "random points",
     "positions": "elements taken by position",
@@ -268,15 +276,12 @@ SHARED = {
     "program": "scalar programs",
     "recurrence": "loops of formulas",
     "result_memory": "the memory of results",
-    "results": "results of calls",
     "rows": "rows: of arrays, of the table of functions",
     "run": "what one call runs",
-    "shaping": "functions that move elements",
     "share": "work that threads share",
     "signature": "the signature of a kernel",
     "sizes": "sizes, of arrays or of blocks",
     "special": "special functions",
-    "spectra": "eigenvalues and eigenvectors",
     "spelling": "how an operation is written",
     "steps": "steps, of a plan or of a derivation",
     "structural": "operations that move elements",

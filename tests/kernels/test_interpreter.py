@@ -501,7 +501,7 @@ def _tiny(low: float, high: float) -> tuple[str, float, float]:
     return ("log10", low, high)
 
 
-#: What docs/internals.md states: errors in units of the last place, everywhere in the domain.
+#: What docs/design.md states: errors in units of the last place, everywhere in the domain.
 STATED: dict[str, Any] = {
     "lgamma": (
         lambda x, y: mp.loggamma(x),

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 import symdiff as sd
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.libraries.xp import ABSENT, CHAPTERS, elementwise
+from symdiff.libraries.xp import ABSENT, CHAPTERS, functions
 from tests.support import standard
 
 xp: Any = sd.xp
@@ -297,7 +297,7 @@ def test_functions_have_the_arguments_of_the_standard() -> None:
 
 def test_every_function_has_a_case() -> None:
     own = {name for chapter in CHAPTERS.values() for name in chapter}
-    rows = set(elementwise.ONE) | set(elementwise.TWO)
+    rows = set(functions.ONE) | set(functions.TWO)
     assert own - rows == set(CASES)
     assert {name for name in CASES if not CASES[name]} == set(OF_NUMBERS)
     assert set(xp.linalg.__all__) == set(OF_LINALG)
@@ -318,7 +318,7 @@ def test_linear_algebra_is_that_of_numpy(name: str) -> None:
 
 
 @new_numpy
-@pytest.mark.parametrize("name", sorted({*elementwise.ONE, *elementwise.TWO}))
+@pytest.mark.parametrize("name", sorted({*functions.ONE, *functions.TWO}))
 def test_an_elementwise_function_does_what_numpy_does(name: str) -> None:
     bits, logic = name.startswith("bitwise"), name.startswith("logical")
     shift = {"acosh": 1.1, "log": 0.1}.get(name, 0.0)
@@ -328,7 +328,7 @@ def test_an_elementwise_function_does_what_numpy_does(name: str) -> None:
         return x > 1.2 if bits else x - 1.2 if name in ("abs", "sign", "ceil", "floor", "trunc", "round") else (
             x * scale + shift)  # fmt: skip
 
-    if name in elementwise.ONE:
+    if name in functions.ONE:
         agree(lambda x, a, v, s: getattr(x, name)(prepared(a)))
         with pytest.raises(sd.ArgumentError, match="takes 1"):
             getattr(xp, name)(1.0, 2.0)

@@ -226,7 +226,7 @@ def test_a_cluster_adds_up_more_than_a_worker_holds_and_a_lost_worker_loses_noth
 
 
 def stats(pickled: bytes) -> dict[str, Any]:
-    from symdiff.libraries.integrations.dask import _made
+    from symdiff.libraries.dask import _made
 
     assert _made(pickled) is _made(pickled)
     return dict(_made(pickled).stats)

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
-from symdiff.libraries.integrations.density import Density
+from symdiff.libraries.density import Density
 
 #: What may be declared, with the shape and the number of free numbers.
 DECLARED: list[tuple[dict[str, Any], tuple[int, ...], int]] = [

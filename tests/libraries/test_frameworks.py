@@ -13,7 +13,7 @@ from scipy import integrate, ndimage
 
 import symdiff as sd
 from symdiff.frontend.outputs import unpack
-from symdiff.libraries.integrations.signature import check_one_sample, symbols_of, template_of_results
+from symdiff.libraries.signature import check_one_sample, symbols_of, template_of_results
 
 #: Its own rules of forward mode are deprecated scripts.
 of_torch = pytest.mark.filterwarnings("ignore:.torch.jit")

@@ -9,7 +9,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ShapeError, UnsupportedError
-from symdiff.libraries.integrations.ipopt import IpoptProblem
+from symdiff.libraries.objective import IpoptProblem
 
 #: Hock and Schittkowski (1981), problem 71.
 HS71 = ("x[0]*x[3]*(x[0] + x[1] + x[2]) + x[2]", "stack([prod(x), x @ x])")

@@ -11,8 +11,7 @@ import scipy.stats
 
 import symdiff as sd
 from symdiff.graph.reference.many_digits import betaincinv, gammaincinv, stdtrit
-from symdiff.libraries.stats.supports import QUANTILES
-from symdiff.libraries.stats.table import DISTRIBUTIONS, Distribution
+from symdiff.libraries.stats.table import DISTRIBUTIONS, QUANTILES, Distribution
 
 ROWS = [row for row in DISTRIBUTIONS.values() if row.quantiles]
 FUNCTIONS = pytest.mark.parametrize("function", QUANTILES)

@@ -55,7 +55,7 @@ def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> 
 
 
 def names_of(function: Callable[..., Any], args: Any) -> list[str]:
-    from symdiff.libraries.integrations.read_jax import _named
+    from symdiff.libraries.read_jax import _named
 
     return [name for name, one in _named(function, args) if np.asarray(one).dtype.kind == "f"]
 

@@ -191,9 +191,9 @@ def test_a_certificate_lists_what_was_compared() -> None:
 
 def test_second_derivatives_that_are_not_symmetric_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from symdiff.frontend.array_derivatives import hvp as right
-    from symdiff.tools.checking import second
+    from symdiff.tools.checking import ways
 
-    monkeypatch.setattr(second, "hvp", lambda f, by, u, **more: right(f, by, u, **more) + sd.cumsum(u) - u)
+    monkeypatch.setattr(ways, "hvp", lambda f, by, u, **more: right(f, by, u, **more) + sd.cumsum(u) - u)
     report = sd.check("sum(sin(x)**2)", x=4)
     assert not report.ok
     assert any("second derivatives" in finding.message for finding in report.findings)
@@ -264,10 +264,10 @@ def test_an_input_that_the_formula_does_not_have_has_no_ends() -> None:
 
 def test_second_derivatives_are_held_against_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     from symdiff.frontend.array_derivatives import hvp as whole
-    from symdiff.tools.checking import second
+    from symdiff.tools.checking import ways
 
     assert sd.check("sum(sin(x)**2)", x=3).ok
-    monkeypatch.setattr(second, "hvp", lambda f, by, along, **kw: 0.5 * whole(f, by, along, **kw))  # symmetric too
+    monkeypatch.setattr(ways, "hvp", lambda f, by, along, **kw: 0.5 * whole(f, by, along, **kw))  # symmetric too
     report = sd.check("sum(sin(x)**2)", x=3)
     assert not report.ok
     assert "second derivatives with differences of first ones by x" in str(report)

@@ -17,8 +17,8 @@ from rich.console import Console
 
 import symdiff as sd
 from symdiff.errors import SymdiffError
+from symdiff.tools.command import demo
 from symdiff.tools.command.cli import main
-from symdiff.tools.demo import comparison, demo
 
 RIDGE = 0.01
 
@@ -131,7 +131,7 @@ def test_without_a_ridge_the_hessian_is_singular(data: tuple[Any, Any], kernel: 
 def test_contenders_compute_the_same(data: tuple[Any, Any], kernel: Any) -> None:
     W = np.random.default_rng(3).normal(size=(3, 5))
     expected = closed_form(W, *data, RIDGE)
-    for contender in (comparison.by_hand(W), comparison.by_lambdify(W)):
+    for contender in (demo.by_hand(W), demo.by_lambdify(W)):
         found = contender(*data, RIDGE / 150)
         for part, value in zip(("loss", "gradient", "hessian"), expected, strict=True):
             np.testing.assert_allclose(found[part], value, rtol=1e-10, atol=1e-10)
@@ -146,7 +146,7 @@ def test_unequal_results_are_not_timed(data: tuple[Any, Any], kernel: Any) -> No
         return found
 
     with pytest.raises(SymdiffError, match="the hessian by NumPy by hand differs"):
-        comparison.compare(wrong, W, [(*data, 0.1)])
+        demo.compare(wrong, W, [(*data, 0.1)])
 
 
 # ---------------------------------------------------------------------------- the command

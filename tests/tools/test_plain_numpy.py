@@ -9,7 +9,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
-from symdiff.tools.reading.plain_numpy import plain_numpy
+from symdiff.tools.command.inspect import plain_numpy
 
 ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("log(det(A))", "A", {"A": (4, 4)}),

@@ -22,9 +22,9 @@ from symdiff.errors import DataError
 from symdiff.ground.files import replace_file
 from symdiff.ground.limits import LIMITS
 from symdiff.tools.command.cli import main
+from symdiff.tools.command.read_files import read_array, read_table, split_source
+from symdiff.tools.command.stream import open_rows
 from symdiff.tools.command.write_files import check_target, write_arrays
-from symdiff.tools.read_files import read_array, read_table, split_source
-from symdiff.tools.row_streams import open_rows
 
 
 def npy(array: Any, **options: Any) -> bytes:

@@ -14,9 +14,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.tools.reading.benchmark import drawn_arguments, in_words
-from symdiff.tools.reading.drawings import MOST_NODES, curve, graph
-from symdiff.tools.reading.listing import annotated, expressions
-from symdiff.tools.reading.page import page
+from symdiff.tools.reading.page import MOST_NODES, annotated, curve, expressions, graph, page
 
 X, Y = sd.vector("x", 12), sd.scalar("y")
 CHAIN = (100 * (X[1:] - X[:-1] ** 2) ** 2 + (1 - X[:-1]) ** 2).sum()

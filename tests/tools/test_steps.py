@@ -19,8 +19,8 @@ from symdiff.frontend.text.vocabulary import VOCABULARY
 from symdiff.graph import Node, inputs_of, substitute
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS, Partial
-from symdiff.tools.checking.declared import projected
 from symdiff.tools.checking.differences import extrapolate
+from symdiff.tools.checking.points import projected
 from symdiff.tools.reading.derivation import Derivation
 from symdiff.tools.reading.steps import Steps
 from tests.support import formulas as collections

@@ -18,9 +18,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from symdiff.tools.command import web
-from symdiff.tools.command.web.answers import FORMS, answer
-from symdiff.tools.command.web.workers import Busy, Workers
+from symdiff.tools.command import server
+from symdiff.tools.command.answers import FORMS, answer
+from symdiff.tools.command.server import Busy, Workers
 from tests.support.browser import PHONE, SCREEN, Page, opened
 
 ASKED = {"formula": "log(det(A)) + x @ inv(A) @ x", "shapes": ["A=n,n", "x=n"], "wrt": ["A", "x"]}
@@ -43,7 +43,7 @@ def test_what_is_copied(form: str) -> None:
 
 
 def test_examples_of_the_page_are_formulas() -> None:
-    script = Path(str(web.__file__)).with_name("page.js").read_text(encoding="utf-8")
+    script = Path(str(server.__file__)).with_name("page.js").read_text(encoding="utf-8")
     part = script[script.index("const examples") : script.index("function words")]
     rows = [json.loads(found) for found in re.findall(r'\["[^]]*"\](?=[,\]])', part)]
     assert len(rows) > 10
@@ -218,7 +218,7 @@ class Client:
 
 def application(workers: Any) -> Client:
     pytest.importorskip("starlette")
-    from symdiff.tools.command.web.app import application
+    from symdiff.tools.command.server import application
 
     return Client(application({"127.0.0.1:8000", "localhost:8000"}, workers))
 
@@ -278,7 +278,7 @@ def test_the_page_is_whole_and_fetches_nothing() -> None:
 
 
 def test_nothing_of_an_answer_is_read_as_html() -> None:
-    script = Path(str(web.__file__)).with_name("page.js").read_text(encoding="utf-8")
+    script = Path(str(server.__file__)).with_name("page.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|setHTML", script)
 
 

@@ -33,7 +33,7 @@ from ...graph import custom as custom_node
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
-from ...ground.stages import hook
+from ...ground.stages import later
 from ...rewrite import simplify
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
@@ -540,7 +540,7 @@ def solutions_in(roots: Sequence[Node]) -> dict[str, tuple[Array, ...]]:
 def _read(f: Any, x: Any) -> tuple[Any, Any]:
     """Return a formula and its unknown as symbols, from text and from SymPy too."""
     if isinstance(f, str):
-        parsed = hook("text").parse_graph(f, {}, undeclared="scalar")
+        parsed = later.text.parse_graph(f, {}, undeclared="scalar")
         if isinstance(x, str) and x not in parsed.inputs:
             raise ArgumentError(f"{x!r:.60} is no input of the formula; expected one of {', '.join(parsed.inputs)}")
         return parsed.result, parsed.inputs[x] if isinstance(x, str) else x

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from ...ground.advice import REFUSED
-from ...ground.stages import hook
+from ...ground.stages import later
 
 __all__ = ["is_masked", "told_of_scipy"]
 
@@ -41,7 +41,7 @@ def told_of_scipy(public_name: Callable[[str], str | None]) -> str | None:
     -----
     SciPy's functions that are written in Python pass their arguments to ``np.asarray`` and do not say who they are.
     """
-    distributions = hook("stats").named_functions()
+    distributions = later.stats.named_functions()
     frame: FrameType | None = sys._getframe(1)
     found = None
     for _ in range(40):

@@ -21,7 +21,7 @@ from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.guard import is_function, users
-from ...ground.stages import hook
+from ...ground.stages import later
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
 from .creation import check_device
@@ -113,7 +113,7 @@ class Operand:
         if api_version not in (None, *STANDARD):
             told = f"api_version={shaping.shown(api_version)} of the array API standard"
             raise UnsupportedError(f"{told}; known: {', '.join(STANDARD)}")
-        return hook("xp")
+        return later.xp
 
     # ------------------------------------------------------------ what only numbers can do
 

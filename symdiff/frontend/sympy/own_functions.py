@@ -20,7 +20,7 @@ from ...graph import input as variable
 from ...graph.reference.interpret import evaluate
 from ...graph.reference.many_digits import digits_of
 from ...graph.scalars.functions import FUNCTIONS, Function, apply, partial_of, where
-from ...ground.stages import hook
+from ...ground.stages import later
 
 
 class OwnFunction(sp.Function):  # type: ignore[misc]  # SymPy has no types
@@ -50,7 +50,7 @@ class OwnFunction(sp.Function):  # type: ignore[misc]  # SymPy has no types
             raise ArgumentIndexError(self, argindex) from None
         if slope is None:
             return sp.S.Zero
-        written = hook("sympy").to_sympy(slope if condition is None else where(condition, slope, 0.0))
+        written = later.sympy.to_sympy(slope if condition is None else where(condition, slope, 0.0))
         return written.xreplace(dict(zip(map(sp.Symbol, letters), self.args, strict=True)))
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import UnsupportedError
 from ...graph import Node, matrix, reshape, substitute
-from ...ground.stages import hook
+from ...ground.stages import later
 from . import read_derivatives, read_indices, read_matrices
 from .forms import Adjugate, AdjugateDifferential, ArrayOperation, Definitions, MatrixOperation
 from .inputs import Inputs, Scope
@@ -51,7 +51,7 @@ def _operation(run: Reading, expr: Any, scope: Scope) -> Steps:
     nodes = yield from each(operands, scope)
     shape = tuple(run.inputs.size(one, scope) for one in size.args)
     stands: dict[Node, Node] = {}
-    text_front = hook("text")
+    text_front = later.text
     known = {"_sizes_": text_front.make_input("_sizes_", shape)}
     for place, (node, rank) in enumerate(zip(nodes, ranks.args, strict=True)):
         own = reshape(node, node.shape[: int(rank)]) if node.ndim != rank else node

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...graph.dump import record_text
-from ...ground.stages import hook
+from ...ground.stages import later
 from .. import array_derivatives as derivatives
 from ..array import call
 from ..numpy.library import LIBRARY, Entry
@@ -48,7 +48,7 @@ def _of_entry(entry: Entry) -> TextFunction:
 
 def _of_density(row: Any, function: str) -> TextFunction:
     def run(*args: Any, **kwargs: Any) -> Any:
-        return hook("stats").density(row, function, symbolic=True)(*args, **kwargs)
+        return later.stats.density(row, function, symbolic=True)(*args, **kwargs)
 
     names = [*row.shapes, *(name for name, _ in row.defaults)]
     return TextFunction(run, 1 + len(row.shapes), 1 + len(names), tuple(names))
@@ -78,5 +78,5 @@ TEXT_FUNCTIONS: dict[str, TextFunction] = {
 #: What formula text may call: the functions above, and those of distributions, ``norm_logpdf``.
 VOCABULARY: dict[str, TextFunction] = {
     **TEXT_FUNCTIONS,
-    **{name: _of_density(row, function) for name, (row, function) in hook("stats").named_functions().items()},
+    **{name: _of_density(row, function) for name, (row, function) in later.stats.named_functions().items()},
 }

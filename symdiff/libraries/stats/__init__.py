@@ -11,12 +11,10 @@ Invariants
     * At the ends of the support the value is SciPy's, a constant.
     * Parameters outside of their domain are not checked: the value is what the formula gives.
 Files
-    table         a row a distribution: arguments, functions, where tests draw from
-    supports      what densities share: location and scale, the support with its ends
+    table         a row a distribution, its functions for users, and formulas that densities share
     continuous    densities of a number
     discrete      probabilities of whole numbers
     multivariate  densities of vectors and matrices
-    calls         functions of symbols and numbers, for users and for formula text
 Add
     a distribution: its functions in the module that fits, and a row in ``table``
 
@@ -36,16 +34,18 @@ from typing import Any
 
 from ...errors import AbsentError
 from ...ground.advice import advice as _advice
-from .calls import density as _density
 from .table import DISTRIBUTIONS
 from .table import Distribution as _Distribution
+from .table import density as _density
 
 #: Functions of SciPy's distributions that are no formulas, and what to write instead.
 _REFUSED = {
     "rvs": "random numbers are no formula; draw them by scipy.stats, before the call",
     "fit": "write the sum of the log densities, and minimize by sd.objective",
-    **dict.fromkeys(("ppf", "isf"), "quantiles are offered where there is a function for them; take others by "
-                    "scipy.stats, before the call"),
+    **dict.fromkeys(
+        ("ppf", "isf"),
+        "quantiles are offered where there is a function for them; take others by scipy.stats, before the call",
+    ),
     "logcdf": "write log(cdf), which is -inf where the probability is below the smallest number",
     "logsf": "write log(sf), which is -inf where the probability is below the smallest number",
 }

@@ -14,7 +14,7 @@ from ...graph import Node, number
 from ...graph.dump import record_text
 from ...graph.scalars.functions import apply, compare, where
 from ...graph.scalars.logarithms import log1mexp_of_exp
-from .supports import DENSITY, QUANTILES, all_of, log, scaled, standard, unless_nan, within
+from .table import DENSITY, QUANTILES, all_of, log, scaled, standard, unless_nan, within
 
 __all__ = ["formula"]
 
@@ -140,9 +140,7 @@ def _log_between(a: Node, b: Node) -> Node:
 
     root_half = math.sqrt(0.5)
     across = log(0.5 * apply("erf", root_half * b) + 0.5 * apply("erf", -root_half * a))
-    return where(
-        compare("less", 0.0, a), in_tail(-a, -b), where(compare("less", b, 0.0), in_tail(b, a), across)
-    )
+    return where(compare("less", 0.0, a), in_tail(-a, -b), where(compare("less", b, 0.0), in_tail(b, a), across))
 
 
 def _gennorm(z: Node, beta: Node) -> Node:
@@ -198,7 +196,9 @@ def _f_tail(function: str) -> Callable[..., Node]:
 def _f_log_density(z: Node, n: Node, m: Node) -> Node:
     # by the share x = n z / (m + n z) of the beta distribution
     return (
-        apply("xlogy", 0.5 * n - 1.0, z) + 0.5 * n * log(n / m) - 0.5 * (n + m) * _log1p(n * z / m)
+        apply("xlogy", 0.5 * n - 1.0, z)
+        + 0.5 * n * log(n / m)
+        - 0.5 * (n + m) * _log1p(n * z / m)
         - apply("betaln", 0.5 * n, 0.5 * m)
     )
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from ...graph import Node, as_node, number
 from ...graph.scalars.functions import apply, compare, where
-from .supports import ABOVE, BELOW, any_of, log, standard, unless_nan
-from .table import PROBABILITY, TAILS
+from .table import ABOVE, BELOW, PROBABILITY, TAILS, any_of, log, standard, unless_nan
 
 __all__ = ["formula"]
 
@@ -120,9 +119,7 @@ _LOGARITHMS: dict[str, Callable[..., Node]] = {
     "poisson": _poisson,
     "geom": lambda k, p: log(p) + _xlog1py(k - 1.0, -p),
     "nbinom": _nbinom,
-    "betabinom": lambda k, n, a, b: (
-        _log_binomial(n, k) + apply("betaln", k + a, n - k + b) - apply("betaln", a, b)
-    ),
+    "betabinom": lambda k, n, a, b: _log_binomial(n, k) + apply("betaln", k + a, n - k + b) - apply("betaln", a, b),
 }
 #: The probability up to k, that above k, and their logarithms. Johnson, Kemp and Kotz (2005), 3.34, 4.87, 5.31
 _FUNCTIONS: dict[str, tuple[Callable[..., Node], ...]] = {

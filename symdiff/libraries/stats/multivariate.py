@@ -27,7 +27,7 @@ from ...graph import (
 )
 from ...graph.scalars.functions import apply, compare, where
 from ...graph.sizes import Dim, show
-from .supports import BELOW, any_of, log, standard, unless_nan
+from .table import BELOW, any_of, log, standard, unless_nan
 
 __all__ = ["formula"]
 

@@ -1,20 +1,140 @@
-"""The table of distributions, light enough to be read with the package: formulas are imported when one is asked for."""
+"""The table of distributions, their functions for users and for formula text, and formulas that densities share.
+
+It is read with the vocabulary of formula text; the densities themselves are imported when one is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
-from ...graph import Node
-from .supports import DENSITY, QUANTILES
+from ...errors import ArgumentError
+from ...frontend.array import Array
+from ...frontend.numpy.operands import Operand, provenance_of
+from ...frontend.numpy.operands import as_node as read_node
+from ...graph import BOOL, Node, as_node, elementwise, inputs_of, number, stop_gradient
+from ...graph.reference.interpret import evaluate
+from ...graph.scalars.functions import apply, compare, where
+from ...ground.guard import guarded, refuse
 
-__all__ = ["DISTRIBUTIONS", "Distribution", "named_functions"]
+__all__ = [
+    "BELOW",
+    "DENSITY",
+    "DISTRIBUTIONS",
+    "QUANTILES",
+    "Distribution",
+    "all_of",
+    "any_of",
+    "density",
+    "log",
+    "named_functions",
+    "outside",
+    "scaled",
+    "signature_of",
+    "standard",
+    "unless_nan",
+    "within",
+]
+
+
+DENSITY = ("logpdf", "pdf")
+#: Functions of a probability: where it lies below, and above.
+QUANTILES = ("ppf", "isf")
+
+#: Values below and above a support.
+BELOW = {"logpdf": -math.inf, "pdf": 0.0, "logcdf": -math.inf, "cdf": 0.0, "logsf": 0.0, "sf": 1.0,
+         "logpmf": -math.inf, "pmf": 0.0}  # fmt: skip
+ABOVE = {**BELOW, "logcdf": 0.0, "cdf": 1.0, "logsf": -math.inf, "sf": 0.0}
+
+
+def log(x: Node) -> Node:
+    """Return the logarithm."""
+    return apply("log", x)
+
+
+def standard(x: Node, loc: Node, scale: Node | None = None) -> Node:
+    """Return ``(x - loc) / scale``, without a ``loc`` of 0 or a ``scale`` of 1."""
+    moved = x if number(loc) == 0 else x - loc
+    return moved if scale is None or number(scale) == 1 else moved / scale
+
+
+def scaled(function: str, value: Node, scale: Node) -> Node:
+    """Return a density of ``x / scale`` as one of x; distribution functions are the same."""
+    if number(scale) == 1 or function not in ("logpdf", "pdf"):
+        return value
+    return value - log(scale) if function == "logpdf" else value / scale
+
+
+def all_of(*conditions: Node) -> Node:
+    """Return where all conditions hold."""
+    first, *rest = conditions
+    for each in rest:
+        first = elementwise("logical_and", (first, each), BOOL)
+    return first
+
+
+def any_of(*conditions: Node) -> Node:
+    """Return where any of some conditions holds."""
+    first, *rest = conditions
+    for each in rest:
+        first = elementwise("logical_or", (first, each), BOOL)
+    return first
+
+
+def unless_nan(z: Node, value: float) -> Node:
+    """Return a number, and nan where ``z`` is."""
+    return where(compare("equal", z, z), value, math.nan)
+
+
+def outside(function: str, z: Node, low: Node | float, high: Node | float) -> Node:
+    """Return what stands beyond a support."""
+    below, above = BELOW[function], ABOVE[function]
+    if below == above or (not isinstance(high, Node) and high == math.inf):
+        return as_node(below)
+    return where(compare("less_equal", z, low), below, above)
+
+
+def within(
+    function: str,
+    z: Node,
+    low: Node | float,
+    high: Node | float,
+    value: Node,
+    closed: bool,
+    end: Node | None = None,
+) -> Node:
+    """Return a value between two ends, and what stands beyond them.
+
+    Parameters
+    ----------
+    function : str
+    z : Node
+    low, high : Node or float
+        The ends; there may be one.
+    value : Node
+    closed : bool
+        Whether the value holds at the ends as well.
+    end : Node, optional
+        What stands at the ends themselves, as a constant; without it that is what stands beyond them.
+    """
+    past = "less" if closed else "less_equal"
+    has_low, has_high = (isinstance(one, Node) or math.isfinite(one) for one in (low, high))
+    bounds = [low] * has_low + [high] * has_high
+    # as what is outside and not as what is inside: of nan neither is true, and the value of it is nan
+    gone = [compare(past, z, low)] * has_low + [compare(past, high, z)] * has_high
+    beyond = outside(function, z, low, high)
+    if end is not None:
+        beyond = where(any_of(*[compare("equal", z, bound) for bound in bounds]), stop_gradient(end), beyond)
+    return where(any_of(*gone), beyond, value)
+
 
 #: Functions of a distribution of numbers, in the order in which they are listed.
 WHOLE = ("logpdf", "pdf", "logcdf", "cdf", "logsf", "sf")
 PROBABILITY = ("logpmf", "pmf")
-#: Of a distribution of whole numbers; and those of them that add probabilities up.
+#: Functions of a distribution of whole numbers, and those of them that add probabilities up.
 TAILS = ("cdf", "sf", "logcdf", "logsf")
 OF_COUNTS = (*PROBABILITY, *TAILS)
 
@@ -53,7 +173,7 @@ class Distribution(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What SciPy calls the place that is looked at: k for whole numbers, x for others."""
+        """SciPy's name of the argument of a density: k for whole numbers, x for others."""
         return "k" if self.module == "discrete" else "x"
 
     @property
@@ -95,9 +215,7 @@ def _discrete(name: str, source: str, functions: tuple[str, ...] = OF_COUNTS, **
 
 
 def _multivariate(name: str, source: str, functions: tuple[str, ...], *shapes: str, **defaults: float | None) -> None:
-    DISTRIBUTIONS[name] = Distribution(
-        name, "multivariate", functions, shapes, tuple(defaults.items()), (), source
-    )
+    DISTRIBUTIONS[name] = Distribution(name, "multivariate", functions, shapes, tuple(defaults.items()), (), source)
 
 
 # Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", 2nd edition, by chapter
@@ -143,3 +261,82 @@ def named_functions() -> dict[str, tuple[Distribution, str]]:
     """Return each function by the name that formula text calls it by: ``norm_logpdf``."""
     rows = DISTRIBUTIONS.values()
     return {f"{row.name}_{function}": (row, function) for row in rows for function in row.all_functions}
+
+
+def signature_of(row: Distribution, function: str) -> Signature:
+    """Return the arguments of a function: the place or the probability, the shapes, and what has defaults."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    first = "q" if function in QUANTILES else row.place
+    needed = [Parameter(name, kind) for name in (first, *row.shapes)]
+    return Signature([*needed, *(Parameter(name, kind, default=value) for name, value in row.defaults)])
+
+
+def density(row: Distribution, function: str, symbolic: bool = False) -> Callable[..., Any]:
+    """Return a function of a distribution.
+
+    Parameters
+    ----------
+    row : Distribution
+    function : str
+    symbolic : bool, optional
+        Whether the result is an Array even where only numbers came.
+    """
+    title, signature = f"{row.name}_{function}" if symbolic else f"{row.name}.{function}", signature_of(row, function)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = _bound(title, signature, args, kwargs)
+            node = row.formula(function)(*[None if value is None else read_node(value) for value in bound])
+            if symbolic or any(isinstance(value, Operand) for value in bound) or inputs_of([node]):
+                return Array(node, provenance_of(*bound))
+            return _numbers(node)
+        except Exception as error:
+            refuse(error, title, args, kwargs)
+
+    run.__name__ = function
+    run.__qualname__ = title
+    run.__doc__ = _described(row, function, signature)
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    return guarded(run)
+
+
+def _bound(title: str, signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(f"{title}{signature}: {error}") from None
+    for name, value in bound.arguments.items():
+        if value is None and signature.parameters[name].default is not None:
+            raise ArgumentError(f"{title}: {name} is None; expected a number, an array or a formula")
+    bound.apply_defaults()
+    return list(bound.arguments.values())
+
+
+def _numbers(node: Node) -> Any:
+    (found,) = evaluate([node], {})
+    return found[()]
+
+
+_WORDS = {
+    "logpdf": "the logarithm of the density",
+    "pdf": "the density",
+    "logcdf": "the logarithm of the probability below x",
+    "cdf": "the probability below x",
+    "logsf": "the logarithm of the probability above x",
+    "sf": "the probability above x",
+    "logpmf": "the logarithm of the probability of k",
+    "pmf": "the probability of k",
+    "ppf": "the place that q of the probability lies below",
+    "isf": "the place that q of the probability lies above",
+}
+
+
+def _described(row: Distribution, function: str, signature: Signature) -> str:
+    given = ", ".join(signature.parameters)
+    return f"""Return {_WORDS[function]}, as scipy.stats.{row.name} has it ({row.source}).
+
+    Parameters
+    ----------
+    {given} : symbols, numbers or arrays of them
+        They broadcast. Of numbers alone the result is a number, or an array of numbers.
+    """

@@ -13,16 +13,10 @@ Invariants
     * Every function of the standard is there, or refused by name with what to write instead.
     * Numbers are of double precision in a formula, whichever dtype they are called by.
 Files
-    calls        calls of the library
-    elementwise  functions of each element, one row each
-    creation     arrays of numbers or symbols
-    dtypes       dtypes, promotion, inspection
-    shaping      elements moved, and taken by position
-    searching    positions, order, sets, statistics
-    linalg       linear algebra, also as the extension
-    special      special functions, for SciPy
+    functions  functions of the standard, by its chapters
+    linalg     linear algebra, also as the extension
 Add
-    a function: a row of ``elementwise``, or a function in one of the other files and in its table
+    a function: a row of ``functions.ONE`` or ``functions.TWO``, or a function there and in the table of its chapter
 
 Examples
 --------
@@ -41,14 +35,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import AbsentError
+from ...frontend.numpy.library import LIBRARY
 from ...frontend.numpy.operands import STANDARD
+from ...frontend.symbols import function as _operation
+from ...graph.scalars.compositions import COMPOSED
+from ...graph.scalars.functions import FUNCTIONS
 from ...ground.advice import REFUSED, advice
 from ...ground.guard import guarded
-from . import creation, dtypes, elementwise, linalg, searching, shaping, special
+from . import functions, linalg
 
 _COMPLEX = "complex numbers are not offered; write the real and the imaginary part as two arrays"
 
-#: What the standard has and this namespace has not, and what to write instead.
+#: Functions of the standard that are not offered, and what to write instead.
 ABSENT = {
     "bitwise_left_shift": "numbers have no bits; write x * 2.0**n",
     "bitwise_right_shift": "numbers have no bits; write xp.floor(x / 2.0**n)",
@@ -62,20 +60,36 @@ CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi
 
 #: Functions of the standard, by the chapters in which it has them.
 CHAPTERS: dict[str, dict[str, Callable[..., Any]]] = {
-    "element by element": elementwise.FUNCTIONS,
-    "creation": creation.FUNCTIONS,
-    "dtypes": dtypes.FUNCTIONS,
-    "shapes and positions": shaping.FUNCTIONS,
-    "searching, sorting, statistics": searching.FUNCTIONS,
+    "element by element": functions.OF_ELEMENTS,
+    "creation": functions.CREATION,
+    "dtypes": functions.OF_DTYPES,
+    "shapes and positions": functions.SHAPING,
+    "searching, sorting, statistics": functions.SEARCHING,
     "linear algebra": linalg.FUNCTIONS,
 }
 
+
+class Special:
+    """Special functions by SciPy's names, as ``xp.special``: SciPy asks there for those of an array's own library."""
+
+    #: Functions of each element, which mean the same wherever they are asked for.
+    names = frozenset(name for name, entry in LIBRARY.items() if entry.name in FUNCTIONS or entry.name in COMPOSED)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.names:
+            return _operation(name)
+        raise AbsentError(f"xp.special has no {name!r}{advice(name, {}, self.names)}")
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.names)
+
+
 _NAMES: dict[str, Any] = {
     "linalg": linalg,
-    "special": special,
+    "special": Special(),
     "__array_api_version__": STANDARD[-1],
     **CONSTANTS,
-    **dtypes.DTYPES,
+    **functions.DTYPES,
     **{name: guarded(function) for chapter in CHAPTERS.values() for name, function in chapter.items()},
 }
 

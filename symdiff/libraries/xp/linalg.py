@@ -10,7 +10,7 @@ from ...errors import AbsentError, UnsupportedError
 from ...frontend.array import Array, call
 from ...frontend.numpy.library import OF_LINALG
 from ...ground.advice import REFUSED, advice
-from .calls import among, of_numbers, run, run_parts
+from .functions import among, of_numbers, run, run_parts
 
 __all__ = [
     "cholesky",
@@ -157,7 +157,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return run("vector_norm", x, axis=axis, keepdims=keepdims, ord=ord)
 
 
-#: What the namespace has beside its extension.
+#: Functions that the namespace has beside its extension.
 FUNCTIONS = {function.__name__: function for function in (matmul, matrix_transpose, tensordot, vecdot)}
 
 

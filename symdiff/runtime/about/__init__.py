@@ -14,6 +14,6 @@ Files
     docstring    what help says of a kernel
     frameworks   other libraries that take kernels as functions
 Add
-    a library: a row in ``frameworks``, a module of :mod:`symdiff.libraries.integrations`, and its hook in
+    a library: a row in ``frameworks``, a module of :mod:`symdiff.libraries`, and its row in
     ``symdiff/__init__.py``
 """

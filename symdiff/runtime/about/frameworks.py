@@ -1,4 +1,4 @@
-"""Other libraries that take kernels as functions: each is a hook, a module of ``integrations``."""
+"""Other libraries that take kernels as functions: each is a module of ``symdiff.libraries``, by way of ``later``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ...errors import UnsupportedError
-from ...ground.stages import hook
+from ...ground.stages import later
 
 __all__ = ["wrapped"]
 
@@ -28,4 +28,4 @@ def wrapped(library: str, kernel: Any, *options: Any) -> Any:
         raise UnsupportedError(
             f"{library} is not installed here ({error}); install it, e.g. by pip install {_PACKAGES[library]}"
         ) from None
-    return hook(library).wrap(kernel, *options)
+    return getattr(later, library).wrap(kernel, *options)

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ShapeError
 from ...graph import Node
 from ...graph.sizes import product, show
-from ...ground.stages import hook
+from ...ground.stages import later
 from ...lowering.sparse.entries import SparsePattern
 from ...lowering.sparse.formats import Format
 from ...lowering.sparse.layouts import Layout, ListedLayout, OrderedLayout
@@ -49,7 +49,7 @@ class Coordinates(tuple[Any, Any]):
         return tuple, (tuple(self),)
 
     def _repr_html_(self) -> str:
-        return str(hook("drawings").nonzeros(self.shape, *self))
+        return str(later.page.nonzeros(self.shape, *self))
 
 
 class Result(NamedTuple):

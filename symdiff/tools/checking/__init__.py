@@ -1,26 +1,21 @@
-"""Whether a derivative is right at a point, judged from values alone.
+"""The check of a derivative at a point, judged from values alone.
 
 Takes
     a formula and a point
 Gives
-    :class:`~symdiff.tools.checking.report.Report`: findings, and the largest disagreement
+    :class:`~symdiff.tools.checking.check.Report`: findings, and the largest disagreement
 Invariants
     * A derivative is compared with differences of the compiled value, never with another derivative alone.
     * A difference comes with an estimate of its own error; what is too coarse to tell is said to be so.
 Files
-    report          findings and the report
+    points          numbers for inputs: random, and as declared
     differences     derivatives from values, extrapolated
-    points          random numbers for inputs
-    declared        numbers that are what inputs are declared to be
-    kinks           places that are not smooth
-    certificate     numbers of the kernel beside those in many digits
-    multiprecision  values in many digits
-    overflow        which operation makes a nan or inf of a finite number
+    ways            the derivatives of a formula by one input, one kernel per mode; second derivatives
+    kinks           points that are not smooth, and ends of domains
     custom_rules    custom rules, one by one
-    second          second derivatives
-    ways            every way to the change of a formula with one array
-    ends            derivatives at the ends of domains
-    check           all of it
+    multiprecision  values in many digits
+    certificate     numbers of the kernel beside those in many digits, and which operation makes a nan or inf
+    check           all of it, and the report
 Add
-    a kind of finding: a file that finds it, a call in ``check``, a word in ``report.Finding``
+    a kind of finding: a function that finds it, a call in ``check``, a word in ``check.Finding``
 """

@@ -2,20 +2,24 @@
 
 Derivatives are one-sided differences in many digits, in two directions: where both agree the formula is smooth, where
 they differ there is a kink. Nothing of the simplified derivative has a part in them. A difference of the kernel's
-number is explained by the condition of the function whose number it is, the sum of abs(x dF/dx), or is a loss.
+number is explained by the condition of the function whose number it is, the sum of abs(x dF/dx), or is a loss. Of a nan
+or inf whose exact value is a number, the operation that makes it is named.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
 
 from ...errors import SymdiffError, UnsupportedError
+from ...frontend import array_derivatives as derivatives
+from ...frontend.array import Array
 from ...graph import BOOL, REAL, Node, dependents, inputs_of, label_sizes, postorder
 from ...graph.reference.interpret import Bindings, evaluate
 from ...graph.reference.many_digits import SCALARS
@@ -23,11 +27,13 @@ from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import value
 from ...ground.budget import spend
 from ...printing import text
-from ...rewrite import inline
+from ...rewrite import inline, simplify
 from .differences import Numbers
-from .multiprecision import exact_values, limit, spread_of
+from .multiprecision import CHECKED, exact_values, limit, slope, spread_of
+from .points import projected
 
 __all__ = ["EXPLAINED", "TINY", "Exact", "Sides", "find_loss"]
+
 
 #: An error of at most so many roundings of the condition is explained by it.
 EXPLAINED = 64.0
@@ -295,9 +301,7 @@ class Exact:
         with mpmath.workdps(digits):
             return self._moving(second)
 
-    def smoothness(
-        self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator
-    ) -> tuple[bool, bool]:
+    def smoothness(self, roots: Sequence[Node], names: Sequence[str], rng: np.random.Generator) -> tuple[bool, bool]:
         """Tell whether formulas have one first and one second derivative at the point, by the inputs given.
 
         They are looked at along two random lines, their sum and their difference: slopes of what is smooth add up, and
@@ -439,9 +443,7 @@ def _hull(parts: Sequence[Any], noise: Any) -> tuple[float, float]:
 
 def _are_near(one: Any, other: Any) -> bool:
     """Tell whether numbers are the same up to what steps change; what is not finite is near to nothing."""
-    return all(
-        abs(a - b) <= mpmath.mpf(10) ** -15 * (1 + abs(a) + abs(b)) for a, b in zip(one, other, strict=True)
-    )
+    return all(abs(a - b) <= mpmath.mpf(10) ** -15 * (1 + abs(a) + abs(b)) for a, b in zip(one, other, strict=True))
 
 
 def _places(numbers: Numbers) -> int:
@@ -517,3 +519,115 @@ def find_loss(roots: Sequence[Node], point: Mapping[str, Any], sizes: Bindings) 
             shown = text(node).rpartition("\n")[2]
             return shown if len(shown) <= 60 else shown[:57] + "..."
     return ""
+
+
+#: Most elements of an output, and of a variable, that are examined.
+_ELEMENTS = 16
+
+
+def find_overflow(
+    outputs: Sequence[Node],
+    wrt: Sequence[Node],
+    point: Mapping[str, Any],
+    sizes: Bindings,
+    results: Sequence[Any],
+) -> Iterator[str]:
+    """Say where a value or a first derivative is nan or inf, though the exact one is finite.
+
+    Parameters
+    ----------
+    outputs, wrt : sequence of Node
+    point : mapping of str to ndarray
+    sizes : mapping of str to int
+    results : sequence of ndarray
+        The outputs as they were computed.
+
+    Yields
+    ------
+    str
+        At most one sentence for the value and one for each derivative.
+    """
+    barred = any(node.op in ("stop_gradient", "custom") for node in postorder(outputs))
+    for output, result in zip(outputs, results, strict=True):
+        (plain,) = inline([output])
+        yield from _look([plain], "the value", np.asarray(result), partial(_value, plain, point, sizes), point)
+        for w in wrt if not barred else ():
+            if not w.is_input or math.prod(value(size, sizes) for size in w.shape) > _ELEMENTS:
+                continue
+            derivative = derivatives.jacobian(Array(output), Array(w), disconnected="zero").node
+            (got,) = evaluate(inline(simplify([derivative])), point, inputs_of([output]))
+            name = f"the derivative with respect to {w.name}"
+            yield from _look([derivative], name, got, partial(_slopes, plain, w, point, sizes), point)
+
+
+def _look(roots: Sequence[Node], name: str, got: Any, exact: Any, point: Mapping[str, Any]) -> Iterator[str]:
+    odd = np.argwhere(~np.isfinite(got))
+    if not len(odd) or got.size > _ELEMENTS**2:
+        return
+    try:
+        wanted = exact()
+    except SymdiffError:  # an operation that is not known in many digits: nothing to compare with
+        return
+    for place in map(tuple, odd):
+        number = float(wanted[place])
+        if math.isfinite(number):
+            at = f" at element {[int(i) for i in place]}" if place else ""
+            yield f"{name} is {got[place]}{at}, but the exact one is {number:.6g}: {_culprit(roots, point)}"
+            return
+
+
+def _value(plain: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
+    spread = spread_of(point.values())
+    many = CHECKED + spread.decades
+    return limit(lambda t: exact_values([plain], _moved_point(point, t), sizes, many)[0], spread)
+
+
+def _moved_point(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
+    """Return the point with each number that is not a condition moved by t."""
+    if not t:
+        return dict(point)
+    return {name: np.frompyfunc(lambda x: t + float(x), 1, 1)(np.asarray(a)) for name, a in point.items()}
+
+
+def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:
+    array = np.asarray(point[str(w.name)], dtype=float)
+    spread = spread_of(point.values())
+    many = CHECKED + spread.decades
+    columns = []
+    for place in np.ndindex(*array.shape):
+        direction = np.zeros(array.shape)
+        direction[place] = 1.0
+        direction = projected(w.assumptions.space, direction)
+
+        def along(t: Any, direction: Any = direction) -> Any:
+            moved = array.astype(object)
+            for own in map(tuple, np.argwhere(direction)):
+                moved[own] = t * float(direction[own]) + float(array[own])
+            return exact_values([plain], {**point, str(w.name): moved}, sizes, many)[0]
+
+        columns.append(slope(along, spread))
+    stacked = np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)
+    return stacked.reshape((*stacked.shape[:-1], *array.shape))
+
+
+def _culprit(roots: Sequence[Node], point: Mapping[str, Any]) -> str:
+    """Name the first operation whose arguments are finite and whose result is not."""
+    plain = simplify(inline(roots), written=True)
+    order = [node for node in postorder(plain) if node.dtype is not BOOL]
+    carriers = inputs_of(plain)
+    active = dependents(order, carriers)
+    for node in order:
+        if node.args and node in active:
+            result, *args = evaluate([node, *node.args], point, carriers)
+            if not np.isfinite(result).all() and all(np.isfinite(arg).all() for arg in args):
+                shown = text(node).rpartition("\n")[2]
+                shown = shown if len(shown) <= 60 else shown[:57] + "..."
+                kind = "0 / 0" if node.is_division and not np.all(args[1]) else "overflow"
+                return f"{kind} in {shown}; {_ADVICE[kind]}"
+    return "its terms overflow; write it with smaller ones"
+
+
+_ADVICE = {
+    "overflow": "divide above and below the line by what grows, so that exponents are negative",
+    "0 / 0": "write where(x == 0, limit, ...), or a series near that point",
+}

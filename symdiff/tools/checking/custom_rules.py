@@ -16,20 +16,21 @@ from ...calculus.demand import mask_matrices
 from ...calculus.modes import pullback, pushforward
 from ...calculus.rules import CustomRule, ImplicitRule
 from ...errors import SingularMatrixError
-from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder, rebuild, substitute
+from ...graph import BOOL, REAL, Node, inputs_of, placeholder, postorder
 from ...graph import custom as custom_node
 from ...graph.reference.interpret import bind_sizes, evaluate
 from ...graph.sizes import Shape, value
 from ...rewrite import inline, simplify
 from .differences import Numbers, Tally, extrapolate
 from .kinks import find_kinks
+from .ways import moved_body
 
 #: Elements of an array up to which each is a direction; of larger ones some random directions are tried.
 SMALL, RANDOM = 6, 3
 
 
 class Verdict(NamedTuple):
-    """What is known of one rule at one point."""
+    """The result of comparing one rule at one point."""
 
     kind: str
     message: str
@@ -66,37 +67,6 @@ def compare_rules(roots: Sequence[Node], point: Mapping[str, Numbers], rng: np.r
             own = _Placed(node, here, inputs, sizes, rng)
             yield from own.compare()
             todo.append(own.inside())
-
-
-def move(roots: Sequence[Node], base: Node, change: Node) -> list[Node]:
-    """Return formulas with one array changed, as derivatives see them.
-
-    What stands behind a barrier stays, and a custom function whose rule is approximate by its author's word
-    goes along the slope that the rule gives.
-    """
-    new = {base: base + change}
-    for node in postorder(roots):
-        if node not in new:
-            args = tuple([new[arg] for arg in node.args])
-            if node.is_barrier or args == node.args:
-                new[node] = node
-            elif not node.is_custom:
-                new[node] = rebuild(node, args)
-            elif node.payload.rule.approximate:
-                (slope,) = pushforward([node], {base: change})
-                new[node] = node if slope is None else node + slope
-            else:
-                rule, body = node.payload
-                new[node] = _moved_body(body, rule.parameters, node.args, args)
-    return [new[root] for root in roots]
-
-
-def _moved_body(body: Node, parameters: Sequence[Node], at: Sequence[Node], to: Sequence[Node]) -> Node:
-    """Return the value of a function's body at ``to``, with what its barriers hold fixed at ``at``."""
-    (plain,) = inline([body], ("custom",))
-    barriers = [node for node in postorder([plain]) if node.is_barrier]
-    held = substitute(barriers, dict(zip(parameters, at, strict=True)))
-    return substitute([plain], dict(zip((*parameters, *barriers), (*to, *held), strict=True)))[0]
 
 
 class _Placed:
@@ -217,7 +187,7 @@ class _Placed:
         parameters = self.rule.parameters
         change = placeholder("checked change", parameters[i].shape)
         to = [p + change if k == i else p for k, p in enumerate(parameters)]
-        moved = [_moved_body(self.body, parameters, parameters, to)]
+        moved = [moved_body(self.body, parameters, parameters, to)]
 
         def values(steps: Numbers) -> Numbers:
             return np.stack([self._values(moved, {change.name: step * row})[0] for step in steps])

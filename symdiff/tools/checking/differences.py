@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...graph import REAL, Node
-from .declared import conform
+from .points import conform
 
 Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
 
 STEPS = 16
-#: How far a number may be from differences, beside their own error.
+#: Relative distance that a number may have from differences, beside their own error.
 RELATIVE = 1e-6
-#: How far, in multiples of what rounding the point changes.
+#: The same in multiples of the change by rounding the point.
 _NOISE = 100.0
 #: By how much the point is moved for that.
 _ROUNDED = 2.0**-49

@@ -38,6 +38,7 @@ MOST, MATRIX, LOOP = 4_000, 30, 1_000
 
 _mpf = np.frompyfunc(mpmath.mpf, 1, 1)
 
+
 def exact(array: npt.ArrayLike) -> Exact:
     """Return numbers as mpmath numbers."""
     with np.errstate(invalid="ignore"):  # nan, in branches
@@ -542,7 +543,7 @@ def numbers_of(array: Any) -> Exact:
 
 
 class Spread(NamedTuple):
-    """How far the numbers of a point are apart, 1 among them.
+    """Distance of the numbers of a point in decades, 1 among them.
 
     Parameters
     ----------

@@ -1,17 +1,20 @@
-"""The command line: one function a command, each a few calls of what Python users call.
+"""The command line: one function a command, each a few calls of what Python users call; and the diagnosis of a machine.
 
-Formulas, shapes and files all come from outside, so whatever symdiff refuses is printed as its
-message, with the caret where there is one, and the exit code is 2. A traceback would be a bug
-of symdiff.
+Formulas, shapes and files all come from outside, so whatever symdiff refuses is printed as its message, with the caret
+where there is one, and the exit code is 2. A traceback would be a bug. The last line of a diagnosis is an experiment: a
+kernel is built and its result compared with NumPy's, since a compiler that is present is not always one that works.
 """
 
 from __future__ import annotations
 
 import math
+import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
@@ -20,53 +23,174 @@ import numpy as np
 from rich.console import Console
 
 from ...calculus.cost import cost
+from ...codegen.c.target import Target
 from ...compiler import compile as compile_formula
-from ...errors import ArgumentError, LimitError, ShapeError
+from ...errors import ArgumentError, LimitError, ShapeError, SymdiffError
 from ...frontend.array import Array
 from ...frontend.symbols import array
+from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import check_elements, show
 from ...ground.budget import spend
 from ...ground.files import check_writable
 from ...ground.limits import LIMITS
-from ...ground.version import VERSION
+from ...ground.version import DISTRIBUTION, VERSION, other_distribution
+from ...runtime.kept.keys import PREFIX
 from ...runtime.options import Backend
 from ...runtime.runners import BACKENDS
 from ...runtime.toolchain import cache
-from ..demo.demo import run_demo
+from ...runtime.toolchain.build import find_compiler
+from ...runtime.toolchain.host import native_target
 from ..export import BUILDS, EXPORTS, export, export_text
-from ..read_files import split_source
-from ..terminal import can_show, echo, say
-from .doctor import counted, diagnose, megabytes
+from .demo import run_demo
 from .frame import (
     Asked,
     Commands,
     FormulaCommand,
     as_json,
+    can_show,
     data_option,
     derivative_options,
+    echo,
     json_option,
     named_results,
     overwrite_option,
     read_any,
     rewrites_of,
+    say,
     value_or_flag_option,
 )
 from .inspect import bench_command, check_command, completion_command, report_command
 from .options import (
     Numbers,
     batched,
+    check_tables,
     column_of,
+    columns_by_name,
     declare,
     read_data,
     read_shapes,
     sample_shapes,
     split_pair,
 )
-from .shown import print_steps, printed, told
+from .read_files import split_source
+from .shown import described, print_steps, printed, ran, samples_of, summarise, told
 from .stream import check_streamed, open_streams, run_streamed
-from .summary import described, ran, samples_of, summarise
-from .tables import check_tables, columns_by_name
 from .write_files import check_target, write_arrays
+
+__all__ = ["Diagnosis", "counted", "diagnose", "megabytes"]
+
+
+PACKAGES = ("numpy", "scipy", "sympy", "cython", "matplotlib")
+_SETS = {"_ZGVe": "AVX-512", "_ZGVd": "AVX2", "_ZGVb": "SSE2", "_ZGVn": "NEON"}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One line of a diagnosis.
+
+    Parameters
+    ----------
+    label, text : str
+    sound : bool
+        False where something is broken, rather than absent.
+    """
+
+    label: str
+    text: str
+    sound: bool = True
+
+
+def diagnose() -> list[Diagnosis]:
+    """Return what kernels on this machine would run on."""
+    target = native_target()
+    compiler = find_compiler()
+    told = (
+        "none found ($CC, cc, gcc, clang)" if compiler is None else f"{' '.join(compiler.command)}: {compiler.version}"
+    )
+    return [
+        *_package(),
+        Diagnosis("Python", f"{platform.python_version()} on {sys.platform} {platform.machine()}"),
+        *(Diagnosis(name, _version(name)) for name in PACKAGES),
+        Diagnosis(
+            "instructions", f"{_SETS.get(target.prefix, platform.machine())}, {target.lanes} doubles in a vector"
+        ),
+        Diagnosis("vector math", _vector_math(target)),
+        Diagnosis("compiler", told),
+        Diagnosis("cache", _cache()),
+        _experiment(compiler is not None),
+    ]
+
+
+def _package() -> list[Diagnosis]:
+    """Tell which version runs, whether pip knows it, and whether another project of the name is in its folder."""
+    site = Path(__file__).parents[3]
+    installed = _version(DISTRIBUTION)
+    known = f"{DISTRIBUTION} {installed}" if installed != "not installed" else f"not installed by pip, from {site}"
+    other = other_distribution(str(site))
+    found = [Diagnosis("symdiff", f"{VERSION} ({known})")]
+    return found if other is None else [*found, Diagnosis("other project", other, sound=False)]
+
+
+def _vector_math(target: Target) -> str:
+    """Tell which functions come from the vector library."""
+    offered = {row.vector for row in FUNCTIONS.values() if row.vector}
+    found = {name.rpartition("_")[2] for name in target.vector_math}
+    if not found:
+        return "none found; functions are the C library's, lane by lane"
+    lacking = sorted(offered - found)
+    rest = f"; lane by lane: {', '.join(lacking)}" if lacking else ""
+    return f"{len(found)} functions of glibc's libmvec{rest}"
+
+
+def counted(kept: Sequence[tuple[str, int, float]]) -> str:
+    """Say how many built kernels and how many records of formulas there are among entries of the cache."""
+    plans = sum(name.startswith(PREFIX) for name, _, _ in kept)
+    return f"{len(kept) - plans} kernels and {plans} records of formulas"
+
+
+def _cache() -> str:
+    """Tell where kernels are kept, or why they are not."""
+    folder = cache.cache_folder()
+    kept = cache.entries(folder)
+    held = f"{folder}, {counted(kept)}, {megabytes(sum(size for _, size, _ in kept))} of {megabytes(cache.LIMIT)}"
+    reason = cache.obstacle(folder)
+    return f"{held}; it {reason}" if reason else held
+
+
+def megabytes(size: int) -> str:
+    """Return a number of bytes as a person reads it."""
+    return f"{size / 2**20:.1f} MB"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _experiment(native: bool) -> Diagnosis:
+    """Make the kernels that "auto" would and compare them with NumPy."""
+    label = "backend"
+    points = np.linspace(-3.0, 3.0, 101)
+    try:
+        served = compile_formula("sin(x) * exp(x)", backend="interpreter")(points)
+        kernel = compile_formula("sin(x) * exp(x)", backend="native" if native else "interpreter")
+        result = kernel(points)
+    except SymdiffError as error:
+        return Diagnosis(label, f"native code fails: {error}", sound=False)
+    if not np.allclose(result, np.sin(points) * np.exp(points), rtol=1e-12, atol=1e-14):
+        return Diagnosis(label, "native code gives wrong numbers on this machine; use backend='numpy'", sound=False)
+    if not np.array_equal(result, served):
+        return Diagnosis(label, "interpreter and native code differ here; choose one with backend=", sound=False)
+    if not native:
+        return Diagnosis(
+            label, "auto takes the interpreter for small formulas of fixed size, else plans; no C compiler"
+        )
+    seconds = kernel.stats["build_seconds"]
+    built = f"built in {seconds * 1e3:.0f} ms" if seconds else "found in the cache"
+    words = "auto takes the interpreter, then native code, for small formulas of fixed size"
+    return Diagnosis(label, f"{words} ({built}, same bits), else plans")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -90,7 +214,7 @@ def main() -> None:
 for _command in (check_command, report_command, bench_command, completion_command):
     main.add_command(_command)
 
-#: What ``derive`` prints.
+#: Forms that ``derive`` prints.
 FORMATS = ("book", "text", "latex", "mathml", "sympy", "c", "cython", "numpy", "jax", "torch", "array_api", "json")
 
 
@@ -331,7 +455,7 @@ def doctor(*, as_data: bool) -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def serve(*, port: int, host: str, names: tuple[str, ...], browser: bool) -> None:
     """Serve a page to try formulas on: derivatives as they are typed, steps, checks, source to copy."""
-    from .web.app import serve as serve_page
+    from .server import serve as serve_page
 
     serve_page(host, port, browser=browser, names=names)
 

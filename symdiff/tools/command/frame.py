@@ -1,4 +1,9 @@
-"""What all commands have in common: refusals as messages, formulas from anywhere, options about derivatives, JSON."""
+"""The frame of all commands: refusals as messages, formulas, options about derivatives, JSON, and lines for people.
+
+Lines suit a terminal of any width, one without colours, or none at all. Whatever is printed goes through here, or
+through an error of symdiff's, and holds no character that a terminal obeys: names of columns, paths and the words of
+compilers come from anywhere.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,18 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
 from ...errors import OBEYED, ArgumentError, DataError, SymdiffError, printable, shortened
 from ...frontend.array import Array
@@ -25,10 +33,8 @@ from ...frontend.text.dialects.grammar import KINDS as DIALECT_KINDS
 from ...frontend.text.vocabulary import DERIVATIVES
 from ...ground.budget import Opened, limits
 from ...ground.grammar import SyntaxNode, Tree, parse_tree
-from ...ground.guard import refuse
+from ...ground.guard import refuse, users
 from ...rewrite import stabilize
-from ..terminal import echo
-from .functions import load_functions
 from .options import DECLARED, KINDS, Facts, declare, differentiate, read_shapes
 
 __all__ = [
@@ -38,19 +44,87 @@ __all__ = [
     "FormulaCommand",
     "PlainCommand",
     "as_json",
+    "can_show",
     "data_option",
     "derivative_options",
+    "echo",
     "formula_argument",
     "json_option",
+    "load_functions",
     "named_results",
     "overwrite_option",
     "read_any",
+    "readable",
     "rewrites_of",
+    "say",
     "shape_option",
     "value_option",
     "value_or_flag_option",
     "wrt_option",
 ]
+
+
+def load_functions(given: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """Import functions, from the current folder among others, by the names that formulas call them by.
+
+    Parameters
+    ----------
+    given : sequence of str
+        ``module:name``, or ``f=module:name`` for another name in formulas.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not of this form, or there is no such module or function, or two have one name.
+
+    Examples
+    --------
+    >>> load_functions(["root=math:sqrt"])["root"](4.0)
+    2.0
+    """
+    found: dict[str, Callable[..., Any]] = {}
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    for one in given:
+        alias, _, place = one.rpartition("=")
+        module, colon, attribute = place.partition(":")
+        name = alias or attribute
+        if not colon or not module or not attribute:
+            raise ArgumentError(f"--functions {one[:80]}; expected MODULE:NAME, such as models:mm")
+        if name in found:
+            raise ArgumentError(f"--functions has {name!r} twice; give one of them another name, f={place[:80]}")
+        try:
+            found[name] = getattr(users(import_module)(module), attribute)
+        except ImportError as error:
+            raise ArgumentError(f"--functions {one[:80]}: {error}") from None
+        except AttributeError:
+            raise ArgumentError(f"--functions {one[:80]}: the module has no {attribute!r}") from None
+    return found
+
+
+def say(console: Console, line: str, style: str = "") -> None:
+    """Print a line as it is: its brackets are no markup, and a formula is never broken to fit."""
+    console.print(Text(printable(line), style), soft_wrap=True)
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text as it is, without a style."""
+    click.echo(printable(text), err=err, nl=nl)
+
+
+def can_show(shown: str) -> bool:
+    """Tell whether standard output has all the letters of ``shown``."""
+    try:
+        shown.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def readable(formula: Array) -> str:
+    """Return a formula as a book prints it, or in NumPy's spelling where there is no ᵀ."""
+    shown = formula.unicode()
+    return shown if can_show(shown) else str(formula)
 
 
 class Failure(click.ClickException):
@@ -80,7 +154,7 @@ def _quoted() -> Iterator[None]:
 
 
 class _HelpInLines(click.Command):
-    """What has a help that keeps its examples on lines of their own."""
+    """A command, or a group, whose help keeps examples on lines of their own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -124,7 +198,7 @@ class Commands(_HelpInLines, click.Group):
                     raise Failure(str(ours)) from error
 
 
-#: Where the functions of a formula are kept while its command runs.
+#: Key of the functions of a formula while its command runs.
 _FUNCTIONS = "symdiff.functions"
 
 
@@ -207,7 +281,7 @@ json_option = click.option("--json", "as_data", is_flag=True, help="Print one JS
 
 
 class Asked(NamedTuple):
-    """What a command line asks for: the text of a formula, and its derivative by the options of several commands."""
+    """The request of a command line: the text of a formula, and its derivative by the options of several commands."""
 
     formula: str
     wrt: tuple[str, ...]

@@ -1,13 +1,15 @@
-"""What a command line asks for, in symdiff's terms: shapes, numbers, the kind of derivative.
+"""Options of a command line in symdiff's terms: shapes, numbers, columns of tables, the kind of derivative.
 
-Everything here is text that a person typed, so each function takes options as they were given
-and answers a wrong one with the right form of it.
+Everything here is text that a person typed, so each function takes options as they were given and answers a wrong one
+with the right form of it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,14 +23,16 @@ from ...frontend.shapes import Declaration, assume, joined, read_shape, split, s
 from ...graph import INT
 from ...graph.size_equations import bind
 from ...graph.sizes import show
-from ..read_files import read_array
+from .read_files import ParquetColumns, read_array, read_table, size_of, split_source
 
 __all__ = [
     "DECLARED",
     "KINDS",
     "Facts",
     "batched",
+    "check_tables",
     "column_of",
+    "columns_by_name",
     "declare",
     "differentiate",
     "read_data",
@@ -36,6 +40,91 @@ __all__ = [
     "sample_shapes",
     "split_pair",
 ]
+
+
+_SUFFIXES = (".csv", ".parquet")
+#: A name that stands for an input: none that is called, defined on its line or an attribute.
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()")
+_DEFINED = re.compile(r"^\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
+
+
+def columns_by_name(data: Sequence[str], formula: str, values: Sequence[str]) -> list[str]:
+    """Return what ``--data`` holds, with a table that has no name in front as the columns that the formula mentions.
+
+    Parameters
+    ----------
+    data : sequence of str
+        As given: ``X=x.npy``, or ``table.parquet``.
+    formula : str
+    values : sequence of str
+        As given: ``a=3.5``, inputs whose numbers come from elsewhere.
+
+    Raises
+    ------
+    ArgumentError
+        If a table has no column that the formula mentions.
+    DataError
+        If it is not sound.
+    """
+    named = {one.partition("=")[0].strip() for one in [*data, *values] if "=" in one}
+    inputs = set(_NAME.findall(formula)) - set(_DEFINED.findall(formula))
+    found: list[str] = []
+    for one in data:
+        path = Path(one)
+        if "=" in one or path.suffix.lower() not in _SUFFIXES:
+            found.append(one)
+            continue
+        columns = _columns(path)
+        taken = [name for name in columns if name in inputs and name not in named]
+        if not taken:
+            known = f"its columns: {', '.join(columns[:100]):.300}" if columns else "it has no header"
+            raise ArgumentError(
+                f"--data {path} has no column that the formula mentions ({', '.join(sorted(inputs)) or 'nothing'}); "
+                f"{known}. Give a column by --data NAME={path}:COLUMN"
+            )
+        found += [f"{name}={path}:{name}" for name in taken]
+    return found
+
+
+def check_tables(
+    sources: Mapping[str, str],
+    numbers: Mapping[str, npt.NDArray[Any]],
+    samples: Mapping[str, Sequence[int]],
+    declared: Mapping[str, object],
+) -> None:
+    """Refuse a table of several columns where one is meant, or may be.
+
+    Columns are no samples of an input of one number a row. An input without a shape that has the name of a column would
+    take the others in silence.
+
+    Raises
+    ------
+    ShapeError
+    """
+    for name, source in sources.items():
+        path, part = split_source(source)
+        shape = numbers[name].shape
+        if path.suffix.lower() not in _SUFFIXES or len(shape) != 2:
+            continue
+        if not len(samples[name]):
+            raise ShapeError(
+                f"{path} has {shape[1]} columns, and {name} is one number a row, of shape (); expected one column "
+                f"(--data {name}={path}:COLUMN by its name), or a row of numbers: --shape {name}={shape[1]}"
+            )
+        if not part and name not in declared and name in _columns(path):
+            raise ShapeError(
+                f"{path} has {shape[1]} columns, one of them called {name}; write --data {name}={path}:{name} for that "
+                f"one, --data {path} for each column by its name, or --shape {name}={shape[1]} for a row of all"
+            )
+
+
+def _columns(path: Path) -> list[str]:
+    """Return the names of a table's columns, none of a .csv file without a header."""
+    if path.suffix.lower() == ".csv":
+        return read_table(path, in_memory=False).header or []
+    size_of(path)
+    return ParquetColumns(path).names
+
 
 Numbers: TypeAlias = npt.NDArray[Any]
 GivenShape: TypeAlias = tuple[int | str | type[int], ...]
@@ -45,7 +134,7 @@ Facts: TypeAlias = Mapping[str, Sequence[str]]
 #: Kinds of derivative; "auto" is the gradient of a scalar, and the Jacobian of anything else.
 KINDS = ("auto", "gradient", "jacobian", "hessian", "jvp", "vjp", "hvp")
 _SEEDED = ("jvp", "vjp", "hvp")
-#: What may be declared of inputs, by the name of the option.
+#: Declarations of inputs, by the name of the option.
 DECLARED = ("symmetric", "skew", "diagonal", "lower", "upper", "positive_definite", "orthogonal", "positive")
 
 

@@ -10,7 +10,8 @@ import csv
 import io
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -19,8 +20,7 @@ import numpy.typing as npt
 
 from ...errors import DataError
 from ...ground.files import check_writable, replace_file
-from ..parquet import parquet_writer
-from ..read_files import SUFFIXES
+from .read_files import SUFFIXES, parquet_library
 
 __all__ = ["check_target", "column_names", "write_arrays", "write_rows"]
 
@@ -133,3 +133,42 @@ def column_names(arrays: Mapping[str, Numbers]) -> bytes:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(columns)
     return line.getvalue().encode()
+
+
+def columns_of(results: Mapping[str, Numbers]) -> dict[str, Numbers]:
+    """Return results as columns: one of its name for a result of one axis, ``name_0``, ... for one of two.
+
+    Raises
+    ------
+    DataError
+        If results have different numbers of rows.
+    """
+    found: dict[str, Numbers] = {}
+    for name, result in results.items():
+        array = np.atleast_1d(result)
+        found |= {name: array} if array.ndim == 1 else {f"{name}_{k}": array[:, k] for k in range(array.shape[1])}
+    lengths = {len(column) for column in found.values()}
+    if len(lengths) > 1:
+        raise DataError(f"results of {', '.join(map(str, sorted(lengths)))} rows in one table; write them to .npz")
+    return found
+
+
+@contextmanager
+def parquet_writer(stream: IO[bytes]) -> Iterator[Any]:
+    """Give a function that adds rows, results by name, to a file."""
+    parquet = parquet_library()
+    import pyarrow
+
+    writers: list[Any] = []
+
+    def add(results: Mapping[str, Numbers]) -> None:
+        table = pyarrow.table(columns_of(results))
+        if not writers:
+            writers.append(parquet.ParquetWriter(stream, table.schema))
+        writers[0].write_table(table)
+
+    try:
+        yield add
+    finally:
+        for writer in writers:
+            writer.close()

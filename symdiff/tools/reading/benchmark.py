@@ -16,8 +16,7 @@ from ...graph.sizes import Size
 from ...runtime.calls.arguments import Parameter, sample_shape
 from ...runtime.kernel import Kernel
 from ...runtime.sparse.kernel import SparseKernel
-from ..checking.declared import conform
-from ..checking.points import Draw, ways_to_draw
+from ..checking.points import Draw, conform, ways_to_draw
 
 __all__ = ["Benchmark", "Timing", "benchmark", "drawn_arguments", "in_words", "sizes_of"]
 
@@ -27,13 +26,13 @@ BATCHES = (1, 10, 100, 1_000, 10_000, 100_000)
 _MOST_BYTES = 256e6
 #: Seconds for which calls of one batch are repeated, and the least number of repetitions.
 _SECONDS, _REPEATS = 0.02, 5
-#: What letters in shapes are unless the caller says so.
+#: Number for a letter in a shape, unless the caller gives one.
 _SIZE = 16
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How long calls with one batch took.
+    """Times of calls with one batch.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What :meth:`symdiff.Kernel.benchmark` measured.
+    """Times of a kernel by the size of the batch, as :meth:`symdiff.Kernel.benchmark` gives them.
 
     Parameters
     ----------

@@ -19,8 +19,7 @@ from ...ground.guard import guarded
 from ...ground.limits import Budget
 from ...printing.latex import aligned
 from ...printing.mathml import mathml
-from .derivation import Derivation, Line, cut, derive
-from .differentials import STYLES, spell, write
+from .derivation import STYLES, Derivation, Line, cut, derive, spell, write
 
 __all__ = ["NumberedEquation", "Steps", "steps"]
 

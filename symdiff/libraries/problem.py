@@ -1,0 +1,700 @@
+"""Optimization problems: an objective, constraints written as comparisons of formulas, and the solvers that take them.
+
+A solution comes with its multipliers, Ipopt's own or those that follow from the solution that another solver found, and
+with its derivatives with respect to parameters, by the equations of Karush, Kuhn and Tucker.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArgumentError, ShapeError, UnsupportedError
+from ..frontend import derivatives
+from ..frontend.array import Array, asarray
+from ..frontend.outputs.display import table
+from ..frontend.symbols import array
+from ..graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
+from ..graph.scalars.functions import to_real
+from ..graph.sizes import fixed, show
+from ..ground.guard import described, guarded
+from ..runtime.calls.arguments import as_floats
+from .objective import Objective
+
+__all__ = ["OptimizationProblem", "Optimum", "problem"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Variables and constraints together up to which dense solvers are taken.
+SMALL = 200
+#: Relative distance to a bound, or from equality, at which a constraint counts as active, with a multiplier above it.
+ACTIVE = 1e-4
+#: Relative slope of the Lagrangian that counts as none.
+STATIONARY = 1e-6
+#: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
+_KINDS = {"less": False, "less_equal": False, "equal": True}
+
+
+class Optimum(NamedTuple):
+    """The solution of a problem, as a solver gave it.
+
+    Parameters
+    ----------
+    values : dict of str to ndarray
+        The variables by name; ``optimum["u"]`` gives one.
+    objective : float
+    success : bool
+    message : str
+        The solver's.
+    multipliers : tuple of ndarray
+        For each constraint as it was written: the rate at which the least value falls as the constraint is loosened by
+        one; of equations with the sign of their left side minus the right one.
+    violation : float
+        The largest violation of a constraint or bound.
+    iterations : int
+    seconds : float
+    method : str
+    x : ndarray
+        All variables in one vector, where the next search may begin.
+    parameters : dict of str to ndarray
+    """
+
+    values: dict[str, Floats]
+    objective: float
+    success: bool
+    message: str
+    multipliers: tuple[Floats, ...]
+    violation: float
+    iterations: int
+    seconds: float
+    method: str
+    x: Floats
+    parameters: dict[str, Floats]
+
+    def __getitem__(self, name: Any) -> Any:  # a variable by its name
+        if isinstance(name, Array):
+            name = str(name.node.name)
+        if name not in self.values:
+            raise ArgumentError(f"no variable {name!r:.60}; expected one of {', '.join(self.values)}")
+        return self.values[name]
+
+    def __repr__(self) -> str:
+        how = self.message if self.success else f"no solution: {self.message}"
+        return f"<symdiff.Optimum {self.objective:.6g} by {self.method} in {self.iterations} iterations; {how}>"
+
+
+class OptimizationProblem:
+    """An objective and constraints; made by :func:`symdiff.problem`.
+
+    Parameters
+    ----------
+    minimize : Array
+    constraints : sequence of (Node, bool)
+        What has to be at most 0, or 0 where the flag is set.
+    variables, parameters : sequence of Array
+    bounds : dict of str to (ndarray, ndarray)
+    """
+
+    def __init__(
+        self,
+        minimize: Array,
+        constraints: Sequence[tuple[Node, bool]],
+        variables: Sequence[Array],
+        parameters: Sequence[Array],
+        bounds: Mapping[str, tuple[Floats, Floats]],
+    ) -> None:
+        self._names = [str(one.node.name) for one in variables]
+        self._parameters = {str(one.node.name): one for one in parameters}
+        self._constraints, self._variables = list(constraints), list(variables)
+        self._sizes = [_size(node) for node, _ in constraints]
+        self._minimize = minimize
+        self._options: dict[str, Any] = {"batch": [], "reduce": None, "backend": "auto", "threads": None}
+        wrt = variables[0] if len(variables) == 1 else list(variables)
+        self.objective = Objective(minimize, wrt, self._parameters, None, self._options)
+        flat = [reshape(to_real(node), (_size(node),)) for node, _ in constraints]
+        joined = concatenate(flat, 0) if flat else None
+        self.constraints = (
+            None if joined is None else Objective(Array(joined), wrt, self._parameters, None, self._options)
+        )
+        self._counts = [_size(one.node) for one in variables]
+        ends = [
+            bounds.get(name, (np.full(count, -np.inf), np.full(count, np.inf)))
+            for name, count in zip(self._names, self._counts, strict=True)
+        ]
+        self.lower = np.concatenate([low.ravel() for low, _ in ends])
+        self.upper = np.concatenate([high.ravel() for _, high in ends])
+        self._is_equation = np.repeat([equal for _, equal in constraints], self._sizes).astype(bool)
+
+    def _each(self) -> list[tuple[str, Array]]:
+        return list(zip(self._names, self._variables, strict=True))
+
+    # ------------------------------------------------------------------ solving
+
+    @guarded
+    def solve(
+        self,
+        start: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        method: str | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Optimum:
+        """Search a minimum.
+
+        Parameters
+        ----------
+        start : array, dict of arrays by name, or Optimum, optional
+            Where the search begins; by default 0, or within the bounds. A solution that was found before begins a
+            search with other parameters.
+        parameters : dict of str to array, optional
+        method : {None, "SLSQP", "trust-constr", "L-BFGS-B", "least_squares", "highs", "ipopt"}
+            By default "highs" where all is linear, "L-BFGS-B" without constraints, and "SLSQP" for small problems;
+            "ipopt" for others and where these find nothing, if ipyopt or cyipopt is installed, else "trust-constr".
+            "least_squares" takes a sum of squares, such as ``np.sum(r**2)``, without constraints.
+        options : dict, optional
+            For the solver.
+
+        Returns
+        -------
+        Optimum
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            If a parameter is missing, or the start lies outside of the bounds or has another shape.
+        """
+        args = self._arguments(parameters)
+        x = self._begin(start)
+        if method is not None and method not in _SOLVERS:
+            raise ArgumentError(f"method={method!r:.40}; expected one of {', '.join(_SOLVERS)}, or None")
+        begun = time.perf_counter()
+        first, *others = [method] if method is not None else self._usual()
+        best = self._found(first, x, args, options, begun)
+        for other in others:
+            if not best.success:
+                best = self._found(other, x, args, None, begun)
+        return best
+
+    def _found(
+        self, method: str, x: Floats, args: list[Floats], options: Mapping[str, Any] | None, begun: float
+    ) -> Optimum:
+        """Return what one solver finds."""
+        found = _SOLVERS[method](self, x, args, dict(options or {}))
+        x = np.asarray(found.x, float)
+        values = self.objective.split(x)
+        named = dict(zip(self._names, [values] if len(self._names) == 1 else values, strict=True))
+        lagrange = found.multipliers
+        if lagrange is None:
+            lagrange = self._multipliers(x, args) if self._sizes else np.zeros(0)
+        multipliers = np.split(lagrange, np.cumsum(self._sizes)[:-1]) if self._sizes else []
+        shaped = [part.reshape(node.shape) for part, (node, _) in zip(multipliers, self._constraints, strict=True)]
+        violation = self._violation(x, args)
+        size = max(1.0, float(np.abs(x).max(initial=0.0)))
+        # a solver may stop at the rounding of its objective and call that a failure
+        settled = found.success or self._residual(x, args, lagrange) <= STATIONARY
+        success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
+        told = dict(zip(self._parameters, args, strict=True))
+        message = found.message if success else f"{found.message}{self._worst(x, args, violation)}"
+        return Optimum(
+            {name: np.array(value) for name, value in named.items()}, float(self.objective.fun(x, *args)), success,
+            message, tuple(shaped), violation, found.iterations, time.perf_counter() - begun, method, x, told,
+        )  # fmt: skip
+
+    def _arguments(self, parameters: Mapping[str, Any] | None) -> list[Floats]:
+        given = {str(name.node.name) if isinstance(name, Array) else name: v for name, v in (parameters or {}).items()}
+        unknown = [name for name in given if name not in self._parameters]
+        missing = [name for name in self._parameters if name not in given]
+        if unknown or missing:
+            came = f"unknown: {', '.join(map(str, unknown))}" if unknown else f"missing: {', '.join(missing)}"
+            raise ArgumentError(f"parameters {came}; expected {', '.join(self._parameters) or 'none'}")
+        return [np.asarray(as_floats(name, given[name]), float) for name in self._parameters]
+
+    def _begin(self, start: Any) -> Floats:
+        if isinstance(start, Optimum):
+            return np.clip(start.x, self.lower, self.upper)
+        if start is None:
+            return np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
+        if isinstance(start, Mapping):
+            given = {str(name.node.name) if isinstance(name, Array) else name: v for name, v in start.items()}
+            unknown = [str(name) for name in given if name not in self._names]
+            if unknown:
+                raise ArgumentError(f"a start for {', '.join(unknown)}; expected variables: {', '.join(self._names)}")
+            parts = [np.asarray(as_floats(name, given.get(name, np.zeros(one.shape)))) for name, one in self._each()]
+            for (name, one), part in zip(self._each(), parts, strict=True):
+                if part.shape != one.shape:
+                    raise ShapeError(f"the start of {name} has shape {show(part.shape)}; expected {show(one.shape)}")
+            x = np.concatenate([part.ravel() for part in parts]).astype(float)
+        else:
+            x = np.asarray(as_floats("start", start), float).ravel()
+        if x.shape != self.lower.shape:
+            raise ShapeError(f"a start of {len(x)} numbers; expected {len(self.lower)}, those of all variables")
+        outside = (x < self.lower) | (x > self.upper)
+        if outside.any():
+            k = int(np.argmax(outside))
+            raise ArgumentError(
+                f"the start lies outside of the bounds: element {k} is {x[k]:g}; expected one from {self.lower[k]:g} "
+                f"to {self.upper[k]:g}"
+            )
+        return x
+
+    def _usual(self) -> list[str]:
+        """Return the solvers that are tried in turn, without being asked for."""
+        from importlib.util import find_spec
+
+        if self._is_linear and self.constraints is not None:
+            return ["highs"]
+        installed = any(find_spec(name) is not None for name in _IPOPTS)
+        last = ["ipopt" if installed else "trust-constr"]
+        if self.constraints is None:
+            return ["L-BFGS-B", *last]
+        return ["SLSQP", *last] if len(self.lower) + len(self._is_equation) <= SMALL else last
+
+    @cached_property
+    def _is_linear(self) -> bool:
+        """True if the derivatives of objective and constraints depend on no variable."""
+        own = {one.node for one in self._variables}
+        whole = [self._minimize, *([] if self.constraints is None else [self.constraints._formula])]
+        slopes = [
+            derivatives.jacobian(formula, one, disconnected="zero") for formula in whole for one in self._variables
+        ]
+        return own.isdisjoint(inputs_of([slope.node for slope in slopes]))
+
+    @cached_property
+    def _residuals(self) -> Objective:
+        """The functions whose squares the objective is twice the sum of."""
+        from ..frontend.functions.solutions import squares_in  # few problems need it
+
+        parts = [
+            reshape((np.sqrt(np.diagonal(Array(curvature))) * Array(r)).node, (r.shape[0],))
+            for r, curvature in squares_in(self._minimize.node, [one.node for one in self._variables])
+        ]
+        wrt = self._variables[0] if len(self._variables) == 1 else self._variables
+        return Objective(Array(concatenate(parts, 0)), wrt, self._parameters, None, self._options)
+
+    # ------------------------------------------------------------------ what holds at a solution
+
+    def _violation(self, x: Floats, args: Sequence[Floats]) -> float:
+        parts = [self.lower - x, x - self.upper]
+        if self.constraints is not None:
+            g = np.atleast_1d(self.constraints.fun(x, *args))
+            parts.append(np.where(self._is_equation, np.abs(g), g))
+        return float(max(0.0, *(part.max(initial=0.0) for part in parts)))
+
+    def _worst(self, x: Floats, args: Sequence[Floats], violation: float) -> str:
+        """Name the constraint that is violated most, if one is."""
+        if violation == 0.0 or self.constraints is None:
+            return ""
+        g = np.atleast_1d(self.constraints.fun(x, *args))
+        worst = int(np.argmax(np.where(self._is_equation, np.abs(g), g)))
+        number = int(np.searchsorted(np.cumsum(self._sizes), worst, side="right"))
+        return f"; constraint {number + 1} is violated by {violation:.3g}"
+
+    def _active(self, x: Floats, args: Sequence[Floats]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return which variables are at no bound, and which constraints are met with equality."""
+        size = 1.0 + np.abs(x)
+        free = (x - self.lower > ACTIVE * size) & (self.upper - x > ACTIVE * size)
+        if self.constraints is None:
+            return free, np.zeros(0, bool)
+        g = np.atleast_1d(self.constraints.fun(x, *args))
+        return free, self._is_equation | (g >= -ACTIVE * (1.0 + np.abs(g)))
+
+    def _residual(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> float:
+        """Return the largest slope of the Lagrangian along which a variable may move, relative to the objective's."""
+        slope = self.objective.jac(x, *args)
+        total = slope.copy()
+        if self.constraints is not None:
+            total += multipliers @ np.reshape(self.constraints.jac(x, *args), (-1, len(x)))
+        size = ACTIVE * (1.0 + np.abs(x))
+        held = ((x - self.lower <= size) & (total > 0.0)) | ((self.upper - x <= size) & (total < 0.0))
+        return float(np.abs(total[~held]).max(initial=0.0) / (1.0 + np.abs(slope).max(initial=0.0)))
+
+    def _multipliers(self, x: Floats, args: Sequence[Floats]) -> Floats:
+        """Return the multipliers, at which the gradient of the Lagrangian vanishes for all variables at no bound."""
+        from scipy.optimize import lsq_linear
+
+        assert self.constraints is not None
+        free, active = self._active(x, args)
+        slope = self.objective.jac(x, *args)[free]
+        matrix = np.reshape(self.constraints.jac(x, *args), (-1, len(x)))[np.ix_(active, free)]
+        result = np.zeros(len(active))
+        if matrix.size:
+            least = np.where(self._is_equation[active], -np.inf, 0.0)
+            result[active] = lsq_linear(matrix.T, -slope, (least, np.inf), method="bvls").x
+        return result
+
+    @guarded
+    def sensitivity(self, optimum: Optimum, parameter: Any) -> dict[str, Floats]:
+        """Return the derivatives of all variables at a solution with respect to a parameter.
+
+        Parameters
+        ----------
+        optimum : Optimum
+        parameter : str or Array
+
+        Returns
+        -------
+        dict of str to ndarray
+            Of shape ``variable + parameter`` each, by the names of the variables: the solution of the linear system
+            that the equations of Karush, Kuhn and Tucker are differentiated to, with the same constraints active
+            (Fiacco, Introduction to Sensitivity and Stability Analysis, 1983, 3.2). Nan where that system is singular.
+        """
+        name = str(parameter.node.name) if isinstance(parameter, Array) else parameter
+        if name not in self._parameters:
+            raise ArgumentError(f"no parameter {name!r:.60}; expected one of {', '.join(self._parameters) or 'none'}")
+        args = [optimum.parameters[own] for own in self._parameters]
+        x, n = optimum.x, len(optimum.x)
+        free, active = self._active(x, args)
+        lagrange = self._multipliers(x, args) if self.constraints is not None else np.zeros(0)
+        active = active & (self._is_equation | (np.abs(lagrange) > ACTIVE * (1.0 + np.abs(lagrange).max(initial=0.0))))
+        curvature = np.reshape(self.objective.hess(x, *args), (n, n))
+        slopes = np.zeros((0, n))
+        if self.constraints is not None:
+            weights = lagrange.reshape(self.constraints._formula.shape)
+            curvature = curvature + np.reshape(self.constraints.hess(x, weights, *args), (n, n))
+            slopes = np.reshape(self.constraints.jac(x, *args), (-1, n))[active]
+        by_x, by_g = self._moved(name, x, args, lagrange)
+        matrix = np.block([
+            [curvature[np.ix_(free, free)], slopes[:, free].T],
+            [slopes[:, free], np.zeros((len(slopes), len(slopes)))],
+        ])  # fmt: skip
+        right = np.concatenate([by_x[free], by_g[active]])
+        result = np.zeros((n, by_x.shape[1]))
+        try:
+            regular = np.linalg.cond(matrix) < 1e14 if matrix.size else True
+            result[free] = -np.linalg.solve(matrix, right)[: free.sum()] if regular else np.nan
+        except np.linalg.LinAlgError:
+            result[free] = np.nan
+        shape = fixed(self._parameters[name].shape) or ()
+        pieces = np.split(result, np.cumsum(self._counts)[:-1])
+        return {
+            own: piece.reshape((*(fixed(one.shape) or ()), *shape))
+            for (own, one), piece in zip(self._each(), pieces, strict=True)
+        }
+
+    def _moved(self, name: str, x: Floats, args: Sequence[Floats], lagrange: Floats) -> tuple[Floats, Floats]:
+        """Return the derivatives by a parameter of the Lagrangian's gradient and of the constraints."""
+        n = len(x)
+        kernel = self._mixed(name)
+        parts = self.objective.split(x)
+        given = [*args, *([parts] if len(self._names) == 1 else parts)]
+        slope, *rest = kernel(*given, *([lagrange] if self.constraints is not None else []))
+        flat = [np.reshape(part, (count, -1)) for part, count in zip(slope, self._counts, strict=True)]
+        by_x = np.concatenate(flat)
+        by_g = np.reshape(rest[0], (len(lagrange), -1)) if rest else np.zeros((0, by_x.shape[1]))
+        assert len(by_x) == n
+        return by_x, by_g
+
+    def _mixed(self, name: str) -> Any:
+        from ..compiler import compile
+
+        parameter, weights = self._parameters[name], []
+        whole = self._minimize
+        if self.constraints is not None:
+            weights = [array(self.objective._free("multipliers"), self.constraints._formula.shape)]
+            whole = whole + (self.constraints._formula * weights[0]).sum()
+        slopes = [derivatives.gradient(whole, one, disconnected="zero") for one in self._variables]
+        mixed: list[Any] = [[derivatives.jacobian(slope, parameter, disconnected="zero") for slope in slopes]]
+        if self.constraints is not None:
+            mixed.append(derivatives.jacobian(self.constraints._formula, parameter, disconnected="zero"))
+        return compile(mixed, [*self._parameters.values(), *self._variables, *weights])
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {show(one.shape)}" for name, one in self._each())
+        count = len(self._is_equation)
+        equations = int(self._is_equation.sum())
+        return f"<symdiff.OptimizationProblem of {shapes}; {count} constraints, {equations} of them equations>"
+
+    def _repr_html_(self) -> str:
+        rows = [("minimize", f"$\\displaystyle {self._minimize.latex()}$"), ("variables", ", ".join(self._names))]
+        return table([*rows, ("constraints", str(len(self._is_equation)))])
+
+
+class _Found(NamedTuple):
+    """The result of a solver."""
+
+    x: Any
+    success: bool
+    message: str
+    iterations: int
+    multipliers: Floats | None = None
+
+
+# ---------------------------------------------------------------------------- solvers
+
+
+def _by_minimize(method: str) -> Any:
+    def run(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
+        from scipy.optimize import Bounds, NonlinearConstraint, minimize
+
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        more: dict[str, Any] = {"bounds": Bounds(self.lower, self.upper)} if bounded else {}
+        f, g = self.objective, self.constraints
+        if g is not None and method == "SLSQP":
+            kinds = [("ineq", ~self._is_equation, -1.0), ("eq", self._is_equation, 1.0)]
+            more["constraints"] = [
+                {
+                    "type": kind,
+                    "fun": lambda x, rows=rows, sign=sign: sign * np.atleast_1d(g.fun(x, *args))[rows],
+                    "jac": lambda x, rows=rows, sign=sign: sign * np.reshape(g.jac(x, *args), (-1, len(x)))[rows],
+                }
+                for kind, rows, sign in kinds
+                if rows.any()
+            ]
+        elif g is not None and method == "trust-constr":
+            more["constraints"] = NonlinearConstraint(
+                lambda x: np.atleast_1d(g.fun(x, *args)),
+                np.where(self._is_equation, 0.0, -np.inf),
+                np.zeros(len(self._is_equation)),
+                jac=lambda x: np.reshape(g.jac(x, *args), (-1, len(x))),
+                hess=lambda x, v: g.hess(x, v.reshape(g._formula.shape), *args),
+            )
+        elif g is not None:
+            raise ArgumentError(f"method={method!r} of a problem with constraints; expected 'SLSQP' or 'trust-constr'")
+        if method == "trust-constr":
+            more["hess"] = lambda x: f.hess(x, *args)
+        defaults: dict[str, dict[str, Any]] = {
+            "SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}
+        }  # fmt: skip
+        # a Jacobian without full rank is factorized by singular values anyway, behind a warning
+        defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000,
+                                    "factorization_method": "SVDFactorization"}  # fmt: skip
+        found = minimize(
+            lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method,
+            options={**defaults[method], **options}, **more,
+        )  # fmt: skip
+        return _Found(found.x, bool(found.success), str(found.message), int(found.nit))
+
+    return run
+
+
+def _by_highs(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    from scipy.optimize import linprog
+
+    if not self._is_linear:
+        raise UnsupportedError("method='highs' of a problem that is not linear; expected 'SLSQP' or 'trust-constr'")
+    nothing, rows = np.zeros(len(x)), self._is_equation
+    parts: dict[str, Any] = {}
+    if self.constraints is not None:
+        matrix = np.reshape(self.constraints.jac(nothing, *args), (-1, len(x)))
+        right = -np.atleast_1d(self.constraints.fun(nothing, *args))
+        parts = {"A_ub": matrix[~rows], "b_ub": right[~rows], "A_eq": matrix[rows], "b_eq": right[rows]}
+    slope = self.objective.jac(nothing, *args)
+    bounds = np.stack([self.lower, self.upper], axis=1)
+    found = linprog(slope, bounds=bounds, method="highs", options=options, **parts)
+    return _Found(x if found.x is None else found.x, bool(found.success), str(found.message), int(found.nit))
+
+
+def _by_least_squares(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    from scipy.optimize import least_squares
+
+    if self.constraints is not None:
+        raise ArgumentError("method='least_squares' of a problem with constraints; expected bounds alone, or 'SLSQP'")
+    r = self._residuals
+    found = least_squares(
+        lambda x: r.fun(x, *args), x, lambda x: np.reshape(r.jac(x, *args), (-1, len(x))), (self.lower, self.upper),
+        **{"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-12, "x_scale": "jac", **options},
+    )  # fmt: skip
+    return _Found(found.x, bool(found.success), str(found.message), int(found.nfev))
+
+
+def _by_ipopt(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    own = self.objective.ipopt(x, args=args, constraints=self.constraints, constraint_args=args)
+    m = len(self._is_equation)
+    least, most = np.where(self._is_equation, 0.0, -2e19), np.zeros(m)
+    low, high = np.maximum(self.lower, -2e19), np.minimum(self.upper, 2e19)
+    given = {"print_level": 0, "sb": "yes", "tol": 1e-9, **options}
+    for name, run in _IPOPTS.items():
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        return run(module, own, x, (low, high, least, most), given)
+    raise UnsupportedError("method='ipopt' without Ipopt; expected pip install ipyopt, or another method")
+
+
+def _by_ipyopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    low, high, least, most = ends
+
+    def written(function: Any) -> Any:
+        return lambda *given: np.copyto(given[-1], function(*given[:-1]))
+
+    turns = [0]
+
+    def count(*_: Any) -> bool:
+        turns[0] += 1
+        return True
+
+    problem = module.Problem(
+        len(x), low, high, len(least), least, most, own.jacobianstructure(), own.hessianstructure(), own.objective,
+        written(own.gradient), written(own.constraints), written(own.jacobian), written(own.hessian), count,
+        ipopt_options=options,
+    )  # fmt: skip
+    multipliers = np.zeros(len(least))
+    found, _, status = problem.solve(x.copy(), mult_g=multipliers)
+    message = _STATUS.get(status, f"status {status}")
+    return _Found(found, status in (0, 1), message, max(turns[0] - 1, 0), multipliers)
+
+
+def _by_cyipopt(module: Any, own: Any, x: Floats, ends: Sequence[Floats], options: dict[str, Any]) -> _Found:
+    low, high, least, most = ends
+    solver = module.Problem(n=len(x), m=len(least), problem_obj=own, lb=low, ub=high, cl=least, cu=most)
+    for key, value in options.items():
+        solver.add_option(key, value)
+    found, told = solver.solve(x)
+    status = told["status"]
+    return _Found(found, status in (0, 1), _STATUS.get(status, f"status {status}"), 0, np.asarray(told["mult_g"]))
+
+
+#: The packages of Ipopt: ipyopt has wheels that hold it, cyipopt is built against one.
+_IPOPTS = {"ipyopt": _by_ipyopt, "cyipopt": _by_cyipopt}
+#: Meanings of Ipopt's codes (IpReturnCodes.h).
+_STATUS = {
+    0: "solved",
+    1: "solved to an acceptable level",
+    2: "converged to a point of local infeasibility",
+    3: "steps became too small",
+    4: "iterates diverge",
+    -1: "the most iterations were taken",
+    -2: "the restoration of feasibility failed",
+    -3: "a step could not be computed",
+    -10: "fewer variables than equations",
+    -11: "the problem is not defined well",
+    -13: "a value is not a number",
+}
+_SOLVERS = {
+    **{method: _by_minimize(method) for method in ("SLSQP", "trust-constr", "L-BFGS-B")},
+    "least_squares": _by_least_squares,
+    "highs": _by_highs,
+    "ipopt": _by_ipopt,
+}
+
+
+# ---------------------------------------------------------------------------- what comes
+
+
+@guarded
+def problem(
+    minimize: Any,
+    subject_to: Any = (),
+    variables: Any = None,
+    bounds: Mapping[Any, Any] | None = None,
+    parameters: Any = (),
+) -> OptimizationProblem:
+    """Return an optimization problem, whose derivatives are compiled and which solvers are given.
+
+    Parameters
+    ----------
+    minimize : Array
+        A scalar formula.
+    subject_to : comparison of formulas, or list of them, optional
+        Such as ``x[0] + x[1] <= 1`` and ``np.sum(x) == a``, element by element for arrays.
+    variables : symbol or list of symbols, optional
+        By default all that the formulas depend on, but for parameters. Others count too: the formulas need not depend
+        on all.
+    bounds : dict, optional
+        By symbol or name: a pair of the least and the greatest values, None for none.
+    parameters : symbol or list of symbols, optional
+        What a call of ``solve`` brings.
+
+    Returns
+    -------
+    OptimizationProblem
+        With ``solve(start=, parameters=, method=)``, ``sensitivity(optimum, parameter)``, and the functions of
+        ``objective`` and ``constraints``, which are :func:`symdiff.objective`'s.
+
+    Raises
+    ------
+    ArgumentError
+        If a constraint is no comparison, or a variable or parameter no symbol.
+    ShapeError
+        If the objective is no scalar, or a bound does not fit its variable.
+
+    Examples
+    --------
+    >>> import symdiff as sd
+    >>> x, a = sd.vector("x", 2), sd.scalar("a")
+    >>> p = problem(x @ x, subject_to=[x[0] + x[1] == a], bounds={x: (0.0, None)}, parameters=a)
+    >>> best = p.solve(start=[0.5, 0.5], parameters={"a": 2.0})
+    >>> best["x"].round(8)
+    array([1., 1.])
+    >>> p.sensitivity(best, a)["x"].round(8)
+    array([0.5, 0.5])
+    """
+    if not isinstance(minimize, Array):
+        raise ArgumentError(f"minimize={described(minimize)}; expected a formula of symbols")
+    if minimize.shape not in ((), (1, 1)):
+        raise ShapeError(f"minimize of shape {show(minimize.shape)}; expected a scalar, as np.sum(f) is")
+    constraints = [_constraint(one, k) for k, one in enumerate(_listed(subject_to))]
+    given = [_symbol(one, "parameters") for one in _listed(parameters)]
+    known = inputs_of([minimize.node, *(node for node, _ in constraints)])
+    own = [one.node for one in given]
+    wanted = (
+        [Array(node) for node in known if node not in own]
+        if variables is None
+        else [_symbol(one, "variables") for one in _listed(variables)]
+    )
+    missing = [str(node.name) for node in known if node not in own and all(node is not one.node for one in wanted)]
+    if missing:
+        raise ArgumentError(f"{', '.join(missing)} among neither variables nor parameters; expected one or the other")
+    if not wanted:
+        raise ArgumentError("a problem without variables; expected symbols that the solver may move")
+    for one in [*wanted, *given]:
+        if fixed(one.shape) is None:
+            raise ShapeError(f"{one.node.name} has shape {show(one.shape)}; expected numbers for sizes in a problem")
+    named = {str(one.node.name): one for one in wanted}
+    ends = {}
+    for key, pair in (bounds or {}).items():
+        name = str(key.node.name) if isinstance(key, Array) and key.node.is_input else key
+        if name not in named:
+            raise ArgumentError(f"bounds of {name!r:.60}; expected variables: {', '.join(named)}")
+        ends[name] = _ends(pair, name, named[name].shape)
+    return OptimizationProblem(minimize, constraints, wanted, given, ends)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _symbol(value: Any, what: str) -> Array:
+    if not isinstance(value, Array) or not value.node.is_input or value.node.dtype is not REAL:
+        raise ArgumentError(f"{described(value)} among the {what}; expected symbols, as sd.vector('x', 3) makes them")
+    return value
+
+
+def _constraint(value: Any, k: int) -> tuple[Node, bool]:
+    """Return what has to be at most 0, or 0, of a comparison."""
+    node = asarray(value).node if isinstance(value, Array) else None
+    if node is None or node.dtype is not BOOL or node.op not in _KINDS:
+        raise ArgumentError(
+            f"constraint {k + 1} is {described(value)}; expected one comparison, f <= g, f >= g or f == g, and a list "
+            "of several"
+        )
+    low, high = map(Array, node.args)
+    return (low - high).node, _KINDS[node.op]
+
+
+def _ends(pair: Any, name: str, shape: Any) -> tuple[Floats, Floats]:
+    """Return the bounds of one variable, in its shape."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ArgumentError(f"bounds of {name}: {described(pair)}; expected a pair, the least and the greatest values")
+    ends = []
+    for end, infinite in zip(pair, (-np.inf, np.inf), strict=True):
+        values = np.asarray(as_floats(f"a bound of {name}", infinite if end is None else end), float)
+        if values.shape not in ((), shape):
+            raise ShapeError(f"a bound of {name} has shape {show(values.shape)}; expected {show(shape)}, or one number")
+        ends.append(np.broadcast_to(values, shape))
+    if not (ends[0] <= ends[1]).all():
+        raise ArgumentError(f"bounds of {name} that nothing is between; expected the least first, then the greatest")
+    return ends[0], ends[1]
+
+
+def _size(node: Node) -> int:
+    sizes = fixed(node.shape)
+    if sizes is None:
+        raise ShapeError(f"a constraint of shape {show(node.shape)}; expected numbers for sizes in a problem")
+    return int(np.prod(sizes))

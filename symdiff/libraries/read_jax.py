@@ -1,0 +1,1104 @@
+"""Functions of JAX as formulas: JAX traces them, and the graph is made of what it wrote down, one primitive a rule.
+
+What is known when the function is read (shapes, positions, counters, constants) is computed by JAX itself. Everything
+else is an :class:`~symdiff.frontend.array.Array`. What has no counterpart is refused by the primitive's name and the
+line that it comes from.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from ..frontend.array import Array, asarray
+from ..frontend.functions.recurrence import scan
+from ..frontend.symbols import Operations, function, symbol
+from ..graph import scatter
+from ..graph.sizes import Dim, Size
+from ..ground.guard import guarded, users
+from .signature import free_name
+
+__all__ = ["from_jax"]
+
+#: Steps of a loop that are written out one by one, and of one whose end its own numbers decide.
+UNROLLED, ENDED = 256, 10_000
+
+#: What is known when the function is read is an array of NumPy's, or a size; the rest is a formula.
+Value = Any
+
+sd = Operations()
+
+
+@guarded
+def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | None = None) -> Any:
+    """Read a function of JAX as a formula of symbols that are named as its parameters.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays, or structures of them.
+    *examples : array, jax.ShapeDtypeStruct, or structure of them
+        Arguments that say which shapes it takes. Real arrays become symbols: only their shapes are looked at. Whole
+        numbers and conditions are taken as they are.
+    sizes : mapping of str to int, optional
+        Letters for sizes: ``{"n": 5}`` makes each axis of length 5 one of length n.
+
+    Returns
+    -------
+    Array, or structure of them
+        As the function returns it.
+
+    Raises
+    ------
+    UnsupportedError
+        For a primitive that has no counterpart; the message has its name and line.
+
+    Notes
+    -----
+    The function is traced in double precision, and casts to shorter types of real numbers are passed over. Derivatives
+    are those of the formula: what ``jax.custom_jvp`` and ``jax.custom_vjp`` say of a function is not read, but for
+    ``jax.lax.stop_gradient``. Loops with a known number of steps are :func:`symdiff.scan`, or are written out where the
+    step uses its number as a position.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp                                   # doctest: +SKIP
+    >>> import symdiff as sd
+    >>> def loss(w, X, y):
+    ...     return jnp.sum((X @ w - y) ** 2)
+    >>> f = sd.from_jax(loss, jnp.ones(3), jnp.ones((5, 3)), jnp.ones(5), sizes={"n": 3, "m": 5})  # doctest: +SKIP
+    >>> sd.gradient(f, "w")                                       # doctest: +SKIP
+    2 * (X.T @ (X @ w - y))
+    """
+    try:
+        import jax
+    except ImportError as error:
+        raise UnsupportedError(f"jax is not installed here ({error}); install it, e.g. by pip install jax") from None
+    if not callable(f):
+        raise ArgumentError(f"from_jax of type {type(f).__name__}; expected a function of JAX's arrays")
+    letters = {name: int(length) for name, length in (sizes or {}).items()}
+    if len(set(letters.values())) != len(letters):
+        raise ArgumentError(f"sizes={dict(letters)}; expected a different length for each letter")
+    enable = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    with enable(True):
+        known = _symbolic_sizes(jax, letters)
+        arguments = [_arguments(jax, name, tree, known) for name, tree in _named(f, examples)]
+        flat, structure = jax.tree.flatten([[leaf.given for leaf in leaves] for leaves, _ in arguments])
+
+        def call(*given: Any) -> Any:
+            rows = jax.tree.unflatten(structure, given)
+            return f(*[jax.tree.unflatten(tree, row) for (_, tree), row in zip(arguments, rows, strict=True)])
+
+        leaves = [leaf for row, _ in arguments for leaf in row]
+        free = [k for k, leaf in enumerate(leaves) if leaf.symbol is not None]
+
+        def of_free(*given: Any) -> Any:
+            every = list(flat)
+            for k, one in zip(free, given, strict=True):
+                every[k] = one
+            return call(*every)
+
+        trace = users(jax.make_jaxpr(of_free, return_shape=True))
+        closed, shape = trace(*[flat[k] for k in free])
+        reader = _Reader(jax, letters)
+        results = reader.run(closed.jaxpr, closed.consts, [leaves[k].symbol for k in free])
+        _, result_structure = jax.tree.flatten(shape)
+        return jax.tree.unflatten(result_structure, [_formula(one) for one in results])
+
+
+class _Leaf(NamedTuple):
+    """One array of an argument: what JAX traces with, and the symbol in its place, None for what is known."""
+
+    given: Any
+    symbol: Array | None
+
+
+def _named(function: Callable[..., Any], examples: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Return the examples with the names of the parameters that take them."""
+    try:
+        bound = inspect.signature(function).bind(*examples)
+    except TypeError as error:
+        raise ArgumentError(f"{len(examples)} examples do not fit the function: {error}") from None
+    except ValueError:  # functions without a signature
+        return [(f"x{k}", example) for k, example in enumerate(examples)]
+    rows: list[tuple[str, Any]] = []
+    for name, value in bound.arguments.items():
+        several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        rows += [(f"{name}{k}", one) for k, one in enumerate(value)] if several else [(name, value)]
+    return rows
+
+
+def _arguments(jax: Any, name: str, tree: Any, known: Mapping[int, Any]) -> tuple[list[_Leaf], Any]:
+    """Return the arrays of an argument, and its structure."""
+    rows, structure = jax.tree_util.tree_flatten_with_path(tree)
+    leaves, taken = [], set[str]()
+    for path, leaf in rows:
+        parts = [str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path]
+        own = free_name("_".join(["".join(c if c.isalnum() else "_" for c in part) for part in (name, *parts)]), taken)
+        taken.add(own)
+        dtype = np.dtype(getattr(leaf, "dtype", None) or np.result_type(leaf))
+        if dtype.kind in "iub":
+            leaves.append(_Leaf(np.asarray(leaf), None))
+            continue
+        if dtype.kind == "c":
+            raise UnsupportedError(f"{own} is complex; expected real numbers")
+        lengths = tuple(getattr(leaf, "shape", ()))
+        traced = tuple(known.get(n, n) for n in lengths)
+        letters = tuple(str(known[n]) if n in known else n for n in lengths)
+        leaves.append(_Leaf(jax.ShapeDtypeStruct(traced, np.float64), symbol(own, letters)))
+    return leaves, structure
+
+
+def _symbolic_sizes(jax: Any, letters: Mapping[str, int]) -> dict[int, Any]:
+    """Return JAX's own symbols for sizes, by the lengths that they stand for."""
+    if not letters:
+        return {}
+    from jax import export
+
+    made = export.symbolic_shape(", ".join(letters), constraints=[f"{name} >= 2" for name in letters])
+    return dict(zip(letters.values(), made, strict=True))
+
+
+def _formula(value: Value) -> Array:
+    """Return a value as a formula of real numbers or conditions."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, Size):
+        return asarray(value)
+    array = np.asarray(value)
+    return asarray(array if array.dtype == np.bool_ else array.astype(np.float64))
+
+
+def _is_known(value: Value) -> bool:
+    return not isinstance(value, Array | Size)
+
+
+class _Reader:
+    """Reads the equations of a jaxpr, each by the rule of its primitive."""
+
+    def __init__(self, jax: Any, letters: Mapping[str, int]) -> None:
+        self.jax = jax
+        self.lines: list[str] = []
+        self.made: dict[Any, Any] = {}
+        #: Variables that something reads, of the jaxpr that is run.
+        self.used: set[Any] = set()
+        self.sizes = {name: symbol("sized", name).shape[0] for name in letters}
+
+    def run(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Value]) -> list[Value]:
+        """Return the results of a jaxpr."""
+        values: dict[Any, Value] = {}
+
+        def read(variable: Any) -> Value:
+            return np.asarray(variable.val) if hasattr(variable, "val") else values[variable]
+
+        for variable, const in zip(jaxpr.constvars, consts, strict=True):
+            values[variable] = np.asarray(const) if _is_known(const) else const
+        values.update(zip(jaxpr.invars, args, strict=True))
+        outer, self.made = (self.made, self.used), {}
+        read_by = [*(variable for equation in jaxpr.eqns for variable in equation.invars), *jaxpr.outvars]
+        self.used = {variable for variable in read_by if not hasattr(variable, "val")}
+        for equation in jaxpr.eqns:
+            given = [read(variable) for variable in equation.invars]
+            shifted = _without_shift(equation, self.made)
+            if shifted is None:
+                found = self.results(equation, given)
+            else:
+                whole = function(shifted.function)(_formula(read(shifted.of)), axis=shifted.axes)
+                found = [sd.reshape(whole, tuple(map(self.dim, equation.outvars[0].aval.shape)))]
+            values.update(zip(equation.outvars, found, strict=True))
+            self.made.update(dict.fromkeys(equation.outvars, equation))
+        self.made, self.used = outer
+        return [read(variable) for variable in jaxpr.outvars]
+
+    def closed(self, jaxpr: Any, args: Sequence[Value]) -> list[Value]:
+        """Return the results of a jaxpr, with or without constants of its own."""
+        return self.run(getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ()), args)
+
+    def results(self, equation: Any, given: list[Value]) -> list[Value]:
+        """Return the results of one equation."""
+        name = str(equation.primitive)
+        rule = _RULES.get(name)
+        sizes = [dim for variable in equation.outvars for dim in getattr(variable.aval, "shape", ())]
+        if all(map(_is_known, given)) and name not in _INLINED and all(isinstance(n, int) for n in sizes):
+            return self.compute(equation, given)
+        call = _Call(self, equation, given)
+        if any(np.dtype(getattr(v.aval, "dtype", float)).kind == "c" for v in equation.outvars if _has_type(v)):
+            raise call.refusal("complex numbers")
+        if rule is None:
+            raise call.refusal("it has no counterpart")
+        self.lines.append(_line(equation) or (self.lines[-1] if self.lines else ""))
+        try:
+            found = rule(call, *given)
+        except (UnsupportedError, LimitError):
+            raise
+        except (ShapeError, ArgumentError) as error:
+            raise call.refusal(str(error)) from error
+        finally:
+            self.lines.pop()
+        return list(found) if equation.primitive.multiple_results or isinstance(found, list) else [found]
+
+    def compute(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+        """Return what JAX computes of numbers that are known."""
+        with self.jax.ensure_compile_time_eval():
+            found = equation.primitive.bind(*map(self.jax.numpy.asarray, given), **equation.params)
+        found = list(found) if equation.primitive.multiple_results else [found]
+        key = self.jax.dtypes.prng_key  # of random numbers: no array of NumPy's
+        return [one if self.jax.dtypes.issubdtype(one.dtype, key) else np.asarray(one) for one in found]
+
+    def dim(self, size: Any) -> Dim:
+        """Return a size of JAX's as one of symdiff's."""
+        if isinstance(size, int | np.integer):
+            return int(size)
+        found: Dim = size._evaluate(self.sizes)
+        return found
+
+
+def _has_type(variable: Any) -> bool:
+    return isinstance(getattr(variable.aval, "dtype", None), np.dtype)
+
+
+class _Call:
+    """An equation as its rule sees it: parameters by name, shapes, refusals."""
+
+    def __init__(self, reader: _Reader, equation: Any, given: Sequence[Value]) -> None:
+        self.reader, self.equation, self.given = reader, equation, given
+        self.params = equation.params
+
+    def __getitem__(self, name: str) -> Any:
+        return self.params[name]
+
+    @property
+    def name(self) -> str:
+        """The primitive's name."""
+        return str(self.equation.primitive)
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The shape of the first result."""
+        return self.sized(self.equation.outvars[0].aval.shape)
+
+    def sized(self, shape: Sequence[Any]) -> tuple[Dim, ...]:
+        """Return sizes of JAX's as symdiff's."""
+        return tuple(map(self.reader.dim, shape))
+
+    def uses_more_than_first(self) -> bool:
+        """Tell whether anything reads another result than the first."""
+        return not self.reader.used.isdisjoint(self.equation.outvars[1:])
+
+    def is_whole(self, number: int = 0) -> bool:
+        """Tell whether an argument is of whole numbers."""
+        return np.dtype(self.equation.invars[number].aval.dtype).kind in "iu"
+
+    def refusal(self, why: str) -> UnsupportedError:
+        """Return the error that names the primitive and the line that it comes from."""
+        line = _line(self.equation) or next(reversed(self.reader.lines), "") or "a place that JAX does not tell"
+        return UnsupportedError(f"JAX's {self.name} at {line}: {why}")
+
+    def positions(self, function: Callable[[Any], Any], shape: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """Return where the elements of a result come from, by moving the numbers of all places."""
+        if not all(isinstance(n, int) for n in shape):
+            raise self.refusal("positions in an array whose size is a letter; give that size as a number")
+        places = np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.int64).reshape(tuple(shape))
+        with self.reader.jax.ensure_compile_time_eval():
+            return np.asarray(function(self.reader.jax.numpy.asarray(places)))
+
+    def known(self, values: Sequence[Value], of: str = "positions") -> list[npt.NDArray[Any]]:
+        """Return values that must be known when the function is read."""
+        if not all(map(_is_known, values)):
+            raise self.refusal(f"{of} that depend on the arguments; expected ones that are known when it is read")
+        return [np.asarray(value) for value in values]
+
+
+def _line(equation: Any) -> str:
+    """Return the line of the user's program that an equation comes from, "" where it is JAX's own."""
+    try:
+        from jax._src import source_info_util
+
+        return str(source_info_util.summarize(equation.source_info)).strip()
+    except (ImportError, AttributeError):  # which are no part of JAX's interface
+        return ""
+
+
+# ---------------------------------------------------------------------------- the table of rules
+
+Rule = Callable[..., Any]
+_RULES: dict[str, Rule] = {}
+
+
+def _reads(*names: str) -> Callable[[Rule], Rule]:
+    """Register the rule of primitives."""
+
+    def register(rule: Rule) -> Rule:
+        _RULES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
+def _element_wise(function: Callable[..., Any], call: _Call, *args: Value) -> Value:
+    return function(*map(_formula, args))
+
+
+#: Functions of numbers, by the names of both libraries.
+_SCALARS: dict[str, Callable[..., Any]] = {
+    "neg": lambda x: -x,
+    "sign": sd.sign,
+    "floor": sd.floor,
+    "ceil": sd.ceil,
+    "abs": sd.abs,
+    "exp": sd.exp,
+    "exp2": sd.exp2,
+    "log": sd.log,
+    "expm1": sd.expm1,
+    "log1p": sd.log1p,
+    "sin": sd.sin,
+    "cos": sd.cos,
+    "tan": sd.tan,
+    "asin": sd.arcsin,
+    "acos": sd.arccos,
+    "atan": sd.arctan,
+    "atan2": sd.arctan2,
+    "sinh": sd.sinh,
+    "cosh": sd.cosh,
+    "tanh": sd.tanh,
+    "asinh": sd.arcsinh,
+    "acosh": sd.arccosh,
+    "atanh": sd.arctanh,
+    "sqrt": sd.sqrt,
+    "rsqrt": lambda x: 1.0 / sd.sqrt(x),
+    "cbrt": sd.cbrt,
+    "square": lambda x: x**2,
+    "logistic": sd.sigmoid,
+    "pow": lambda x, y: x**y,
+    "add": lambda x, y: x + y,
+    "add_any": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "erf": sd.erf,
+    "erfc": sd.erfc,
+    "erf_inv": sd.erfinv,
+    "lgamma": sd.lgamma,
+    "digamma": sd.digamma,
+    "igamma": sd.gammainc,
+    "igammac": sd.gammaincc,
+    "regularized_incomplete_beta": sd.betainc,
+    "zeta": sd.zeta,
+    "bessel_i0e": sd.i0e,
+    "bessel_i1e": sd.i1e,
+    "is_finite": sd.isfinite,
+    "lt": lambda x, y: x < y,
+    "lt_to": lambda x, y: x < y,
+    "le_to": lambda x, y: x <= y,
+    "le": lambda x, y: x <= y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
+}
+_RULES.update({name: partial(_element_wise, function) for name, function in _SCALARS.items()})
+#: Results that are the argument itself, in double precision.
+_SAME = ("copy", "copy_p", "reduce_precision", "optimization_barrier", "name", "sharding_constraint", "pvary")
+
+
+@_reads(*_SAME)
+def _same(call: _Call, *args: Value) -> Any:
+    return list(args) if call.equation.primitive.multiple_results else args[0]
+
+
+@_reads("max", "min")
+def _extreme(call: _Call, x: Value, y: Value) -> Value:
+    least = -np.inf if call.name == "max" else np.inf
+    for one, other in ((x, y), (y, x)):
+        if _is_known(one) and (np.asarray(one) == least).all():
+            return _formula(other)
+    return (sd.maximum if call.name == "max" else sd.minimum)(_formula(x), _formula(y))
+
+
+@_reads("stop_gradient")
+def _stop_gradient(call: _Call, x: Value) -> Value:
+    return sd.stop_gradient(_formula(x))
+
+
+@_reads("div")
+def _div(call: _Call, x: Value, y: Value) -> Value:
+    quotient = _formula(x) / _formula(y)
+    return sd.trunc(quotient) if call.is_whole() else quotient
+
+
+@_reads("rem")
+def _rem(call: _Call, x: Value, y: Value) -> Value:
+    return sd.fmod(_formula(x), _formula(y))
+
+
+@_reads("round")
+def _round(call: _Call, x: Value) -> Value:
+    x = _formula(x)
+    if int(call["rounding_method"]) == 1:
+        return sd.rint(x)
+    return sd.sign(x) * sd.floor(sd.abs(x) + 0.5)
+
+
+@_reads("integer_pow")
+def _integer_pow(call: _Call, x: Value) -> Value:
+    return _formula(x) ** int(call["y"])
+
+
+@_reads("polygamma")
+def _polygamma(call: _Call, order: Value, x: Value) -> Value:
+    (known,) = call.known([order], "an order")
+    orders = set(known.ravel().tolist())
+    if len(orders) != 1:
+        raise call.refusal("several orders at once; expected one")
+    return sd.polygamma(int(orders.pop()), _formula(x))
+
+
+@_reads("eq", "ne")
+def _equal(call: _Call, x: Value, y: Value) -> Value:
+    x, y = _formula(x), _formula(y)
+    if x.dtype == bool:
+        return sd.logical_xor(x, y) if call.name == "ne" else sd.logical_not(sd.logical_xor(x, y))
+    return sd.equal(x, y) if call.name == "eq" else sd.not_equal(x, y)
+
+
+@_reads("and", "or", "xor", "not")
+def _logical(call: _Call, *args: Value) -> Value:
+    if call.is_whole():
+        raise call.refusal("bits of whole numbers")
+    return getattr(sd, f"logical_{call.name}")(*map(_formula, args))
+
+
+@_reads("clamp")
+def _clamp(call: _Call, low: Value, x: Value, high: Value) -> Value:
+    return sd.minimum(sd.maximum(_formula(x), _formula(low)), _formula(high))
+
+
+@_reads("select_n")
+def _select(call: _Call, which: Value, *cases: Value) -> Value:
+    if _is_known(which):
+        chosen = np.asarray(which).astype(int)
+        if chosen.ndim == 0 or (chosen.size and (chosen == chosen.flat[0]).all()):
+            return cases[int(chosen.flat[0])]
+    number = _formula(which)
+    if number.dtype == bool:
+        return sd.where(number, _formula(cases[1]), _formula(cases[0]))
+    found = _formula(cases[-1])
+    for k in range(len(cases) - 2, -1, -1):
+        found = sd.where(number <= float(k), _formula(cases[k]), found)
+    return found
+
+
+@_reads("convert_element_type")
+def _convert(call: _Call, x: Value) -> Value:
+    kind = np.dtype(call["new_dtype"]).kind
+    if isinstance(x, Size):
+        return x
+    x = _formula(x)
+    if kind == "b":
+        return x if x.dtype == bool else sd.not_equal(x, 0.0)
+    if x.dtype == bool:
+        return sd.where(x, 1.0, 0.0)
+    return sd.trunc(x) if kind in "iu" and not call.is_whole() else x
+
+
+@_reads("dim_as_value")
+def _dim_as_value(call: _Call) -> Value:
+    return asarray(call.reader.dim(call["dim"]))
+
+
+# ---------------------------------------------------------------------------- shapes and places
+
+
+@_reads("broadcast_in_dim")
+def _broadcast_in_dim(call: _Call, x: Value, *dims: Value) -> Value:
+    x, shape, axes = _formula(x), call.shape, [int(axis) for axis in call["broadcast_dimensions"]]
+    if x.ndim == 0:
+        return sd.broadcast_to(x, shape)
+    own = tuple(x.shape[axes.index(k)] if k in axes else 1 for k in range(len(shape)))
+    spread = x if own == x.shape else sd.reshape(x, own)
+    return spread if own == shape else sd.broadcast_to(spread, shape)
+
+
+@_reads("squeeze")
+def _squeeze(call: _Call, x: Value) -> Value:
+    x, axes = _formula(x), {int(axis) for axis in call["dimensions"]}
+    if x.node.is_slice and all(length is not None for _, _, length in x.node.payload.items):
+        items, whole = x.node.payload.items, Array(x.node.args[0])
+        ends = [start + length * step for start, step, length in items]
+        if all(isinstance(end, Size) or end >= 0 for end in ends):  # else the slice runs to the beginning
+            parts = [slice(item[0], end, item[1]) for item, end in zip(items, ends, strict=True)]
+            return whole[tuple(items[k][0] if k in axes else parts[k] for k in range(x.ndim))]
+    return x[tuple(0 if k in axes else slice(None) for k in range(x.ndim))]
+
+
+@_reads("reshape", "expand_dims")
+def _reshape(call: _Call, x: Value, *dims: Value) -> Value:
+    if call.params.get("dimensions") is not None and call.name == "reshape":
+        raise call.refusal("axes in another order")
+    return sd.reshape(_formula(x), call.shape)
+
+
+@_reads("transpose")
+def _transpose(call: _Call, x: Value) -> Value:
+    return sd.transpose(_formula(x), [int(axis) for axis in call["permutation"]])
+
+
+@_reads("rev")
+def _rev(call: _Call, x: Value) -> Value:
+    return sd.flip(_formula(x), tuple(int(axis) for axis in call["dimensions"]))
+
+
+@_reads("concatenate")
+def _concatenate(call: _Call, *parts: Value) -> Value:
+    return sd.concatenate([_formula(part) for part in parts], axis=int(call["dimension"]))
+
+
+@_reads("stack")
+def _stack(call: _Call, *parts: Value) -> Value:
+    return sd.stack([_formula(part) for part in parts], axis=int(call["axis"]))
+
+
+@_reads("unstack")
+def _unstack(call: _Call, x: Value) -> list[Array]:
+    return list(sd.unstack(_formula(x), axis=int(call["axis"])))
+
+
+@_reads("tile")
+def _tile(call: _Call, x: Value) -> Value:
+    return sd.tile(_formula(x), tuple(map(int, call["reps"])))
+
+
+@_reads("slice")
+def _slice(call: _Call, x: Value) -> Value:
+    starts, stops = call.sized(call["start_indices"]), call.sized(call["limit_indices"])
+    steps = call["strides"] or (1,) * len(starts)
+    return _formula(x)[tuple(slice(*one) for one in zip(starts, stops, steps, strict=True))]
+
+
+@_reads("split")
+def _split(call: _Call, x: Value) -> list[Array]:
+    axis, x = int(call["axis"]), _formula(x)
+    ends = list(itertools.accumulate(call.sized(call["sizes"])))
+    return [x[(slice(None),) * axis + (slice(a, b),)] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+@_reads("dynamic_slice")
+def _dynamic_slice(call: _Call, x: Value, *starts: Value) -> Value:
+    return _part(call, _formula(x), call.known(starts), call.sized(call["slice_sizes"]))
+
+
+def _part(call: _Call, x: Array, starts: Sequence[Any], lengths: Sequence[Dim]) -> Value:
+    """Return a part of so many elements along each axis; a start beyond the last possible one is moved there."""
+    places = []
+    for start, length, size in zip(starts, lengths, x.shape, strict=True):
+        first: Dim = int(start)
+        if isinstance(size, int) and isinstance(length, int):
+            first = min(max(int(start), 0), size - length)
+        places.append(slice(first, first + length))
+    return x[tuple(places)]
+
+
+@_reads("gather")
+def _gather(call: _Call, x: Value, at: Value) -> Value:
+    (indices,), x = call.known([at]), _formula(x)
+    numbers = call["dimension_numbers"]
+    if indices.ndim == 1 and not numbers.operand_batching_dims:
+        starts = dict(zip(numbers.start_index_map, indices.tolist(), strict=True))
+        part = _part(call, x, [starts.get(k, 0) for k in range(x.ndim)], call.sized(call["slice_sizes"]))
+        return sd.reshape(part, call.shape)
+    places = call.positions(
+        lambda array: call.equation.primitive.bind(array, indices, **{**call.params, "fill_value": -1}), x.shape
+    )
+    return _taken(x, places)
+
+
+def _taken(x: Array, places: npt.NDArray[np.int64]) -> Value:
+    """Return elements by their places in the array laid out in one row, nan for places below 0."""
+    if places.size == 0:
+        return sd.reshape(sd.zeros((0,)), places.shape)
+    if (places < 0).any():
+        whole = sd.concatenate([sd.reshape(x, (-1,)), asarray(np.array([np.nan]))])
+        return sd.reshape(sd.take(whole, np.where(places < 0, int(x.size), places).ravel().tolist()), places.shape)
+    found = x
+    coordinates = np.unravel_index(places, x.shape)
+    order: list[int] = []
+    for axis, own in enumerate(coordinates):
+        moving = [k for k in range(places.ndim) if places.shape[k] > 1 and (own != own.take([0], k)).any()]
+        if len(moving) > 1 or (moving and order and moving[0] <= order[-1]):
+            return sd.reshape(sd.take(sd.reshape(x, (-1,)), places.ravel().tolist()), places.shape)
+        line = own[tuple(slice(None) if k in moving else 0 for k in range(places.ndim))].ravel().tolist()
+        if line != list(range(int(x.shape[axis]))):
+            found = sd.take(found, line, axis=axis)
+        order += moving
+    if [k for k in range(places.ndim) if places.shape[k] > 1] == order:
+        return found if found.shape == places.shape else sd.reshape(found, places.shape)
+    return sd.reshape(sd.take(sd.reshape(x, (-1,)), places.ravel().tolist()), places.shape)
+
+
+def _places_of_updates(call: _Call, x: Array, at: Value, updates: Array) -> npt.NDArray[np.int64]:
+    """Return where the elements of ``updates`` go, -1 for those that go nowhere."""
+    from jax import lax
+
+    (indices,), numbers = call.known([at]), call["dimension_numbers"]
+    windows = [int(updates.shape[k]) for k in numbers.update_window_dims]
+    outside = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
+    lengths = [1 if k in outside else windows.pop(0) for k in range(x.ndim)]
+    moved = lax.GatherDimensionNumbers(
+        offset_dims=numbers.update_window_dims,
+        collapsed_slice_dims=numbers.inserted_window_dims,
+        start_index_map=numbers.scatter_dims_to_operand_dims,
+        operand_batching_dims=numbers.operand_batching_dims,
+        start_indices_batching_dims=numbers.scatter_indices_batching_dims,
+    )
+    mode = call["mode"]
+    gather = partial(lax.gather, dimension_numbers=moved, slice_sizes=tuple(lengths), mode=mode, fill_value=-1)
+    return call.positions(lambda array: gather(array, indices), x.shape)
+
+
+@_reads("scatter", "scatter-add", "scatter_add", "scatter-mul", "scatter_mul", "scatter-min", "scatter-max",
+        "scatter_min", "scatter_max")  # fmt: skip
+def _scatter(call: _Call, x: Value, at: Value, updates: Value) -> Value:
+    x, updates = _formula(x), _formula(updates)
+    places = _places_of_updates(call, x, at, updates).ravel()
+    kept = np.flatnonzero(places >= 0)
+    row, values, places = sd.reshape(x, (-1,)), sd.reshape(updates, (-1,)), places[kept]
+    if len(kept) < updates.size:
+        values = sd.take(values, kept.tolist())
+    kind = call.name.replace("_", "-").removeprefix("scatter").removeprefix("-")
+    if kind == "add":
+        spread = Array(scatter(values.node, 0, tuple(places.tolist()), x.size))
+        return sd.reshape(row + spread, x.shape)
+    if kind:
+        if len(set(places.tolist())) < len(places):
+            raise call.refusal("a place that is written more than once")
+        old = sd.take(row, places.tolist())
+        function = {"mul": operator.mul, "min": sd.minimum, "max": sd.maximum}[kind]
+        values = function(old, values)
+    return _written(x, values, places)
+
+
+def _written(x: Array, values: Array, places: npt.NDArray[np.int64]) -> Value:
+    """Return an array with other elements at some places, the last that is written."""
+    source = np.arange(int(x.size))
+    source[places] = len(source) + np.arange(len(places))
+    whole = sd.concatenate([sd.reshape(x, (-1,)), sd.reshape(values, (-1,))])
+    return sd.reshape(sd.take(whole, source.tolist()), x.shape)
+
+
+@_reads("dynamic_update_slice")
+def _dynamic_update_slice(call: _Call, x: Value, update: Value, *starts: Value) -> Value:
+    from jax import lax
+
+    x, update = _formula(x), _formula(update)
+    first = tuple(int(one) for one in call.known(starts))
+    lengths = tuple(int(n) for n in update.shape)
+    places = call.positions(lambda array: lax.dynamic_slice(array, first, lengths), x.shape)
+    return _written(x, update, places.ravel())
+
+
+@_reads("pad")
+def _pad(call: _Call, x: Value, value: Value) -> Value:
+    return _padded(call, _formula(x), _formula(value), call["padding_config"])
+
+
+def _padded(call: _Call, x: Array, value: Array, widths: Sequence[Sequence[int]]) -> Value:
+    """Return an array with a value around it and between its elements; negative widths take elements away."""
+    if all(tuple(width) == (0, 0, 0) for width in widths):
+        return x
+    from jax import lax
+
+    own = [tuple(map(int, width)) for width in widths]
+    places = call.positions(lambda array: lax.pad(array, np.int64(-1), own), x.shape)
+    whole = sd.concatenate([sd.reshape(x, (-1,)), sd.reshape(value, (1,))])
+    return sd.reshape(sd.take(whole, np.where(places < 0, int(x.size), places).ravel().tolist()), places.shape)
+
+
+# ---------------------------------------------------------------------------- sums, products, order
+
+_REDUCTIONS = {
+    "reduce_sum": sd.sum, "reduce_max": sd.max, "reduce_min": sd.min, "reduce_prod": sd.prod, "reduce_and": sd.all,
+    "reduce_or": sd.any,
+}  # fmt: skip
+
+
+@_reads(*_REDUCTIONS)
+def _reduce(call: _Call, x: Value) -> Value:
+    axes = tuple(int(axis) for axis in call["axes"])
+    x = _formula(x)
+    return _REDUCTIONS[call.name](x, axis=axes) if axes else x
+
+
+@_reads("argmax", "argmin")
+def _place_of_extreme(call: _Call, x: Value) -> Value:
+    (axis,) = call["axes"]
+    return getattr(sd, call.name)(_formula(x), axis=int(axis))
+
+
+@_reads("cumsum", "cumprod", "cummax", "cummin")
+def _cumulative(call: _Call, x: Value) -> Value:
+    axis, function = int(call["axis"]), getattr(sd, call.name)
+    if not call["reverse"]:
+        return function(_formula(x), axis=axis)
+    return sd.flip(function(sd.flip(_formula(x), axis), axis=axis), axis)
+
+
+@_reads("cumlogsumexp")
+def _cumulative_logsumexp(call: _Call, x: Value) -> Value:
+    axis = int(call["axis"])
+    rows = sd.moveaxis(_formula(x), axis, 0)
+    rows = sd.flip(rows, 0) if call["reverse"] else rows
+
+    def step(total: Array, row: Array) -> tuple[Array, Array]:
+        total = sd.logaddexp(total, row)
+        return total, total
+
+    _, sums = scan(step, rows[0], rows[1:])
+    sums = sd.concatenate([rows[:1], sums])
+    return sd.moveaxis(sd.flip(sums, 0) if call["reverse"] else sums, 0, axis)
+
+
+@_reads("sort", "top_k")
+def _sort(call: _Call, *args: Value) -> list[Value]:
+    if call.uses_more_than_first() or int(call.params.get("num_keys", 1)) > 1:
+        raise call.refusal("positions in an order that the numbers decide")
+    axis = int(call.params["axis" if call.name == "top_k" else "dimension"])
+    found = sd.sort(_formula(args[0]), axis=axis)
+    if call.name == "top_k":
+        found = sd.moveaxis(sd.moveaxis(found, axis, -1)[..., ::-1][..., : int(call["k"])], -1, axis)
+    return [found] * len(call.equation.outvars)
+
+
+@_reads("dot_general")
+def _dot_general(call: _Call, x: Value, y: Value) -> Value:
+    x, y = _formula(x), _formula(y)
+    (left, right), (left_stack, right_stack) = call["dimension_numbers"]
+    names = iter(range(x.ndim + y.ndim))
+    of_x = [next(names) for _ in range(x.ndim)]
+    pairs = {int(b): of_x[int(a)] for a, b in zip((*left, *left_stack), (*right, *right_stack), strict=True)}
+    of_y = [pairs[k] if k in pairs else next(names) for k in range(y.ndim)]
+    stack = [of_x[int(a)] for a in left_stack]
+    summed = {of_x[int(a)] for a in left}
+    out = [*stack, *(n for n in of_x if n not in summed and n not in stack), *(n for n in of_y if n not in of_x)]
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    text = ["".join(letters[n] for n in row) for row in (of_x, of_y, out)]
+    return sd.einsum(f"{text[0]},{text[1]}->{text[2]}", x, y)
+
+
+@_reads("conv_general_dilated")
+def _convolution(call: _Call, x: Value, w: Value) -> Value:
+    numbers, groups = call["dimension_numbers"], int(call["feature_group_count"])
+    if int(call["batch_group_count"]) != 1:
+        raise call.refusal("groups of the batch")
+    x, w = sd.transpose(_formula(x), list(numbers.lhs_spec)), sd.transpose(_formula(w), list(numbers.rhs_spec))
+    around = [(int(low), int(high), int(gap) - 1) for (low, high), gap in
+              zip(call["padding"], call["lhs_dilation"], strict=True)]  # fmt: skip
+    x = _padded(call, x, asarray(0.0), [(0, 0, 0), (0, 0, 0), *around])
+    out = [int(call.shape[k]) for k in numbers.out_spec[2:]]
+    channels = int(w.shape[1])
+    per_group = int(w.shape[0]) // groups
+    parts = []
+    for group in range(groups):
+        own = x[:, group * channels : (group + 1) * channels]
+        kernel = w[group * per_group : (group + 1) * per_group]
+        total: Any = 0.0
+        for place in itertools.product(*[range(int(n)) for n in w.shape[2:]]):
+            total = total + sd.einsum("nc...,oc->no...", _window(own, call, place, out), kernel[(..., *place)])
+        parts.append(total)
+    found = sd.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+    order = [0] * found.ndim
+    for k, axis in enumerate(numbers.out_spec):
+        order[int(axis)] = k
+    return sd.transpose(found, order)
+
+
+def _window(x: Array, call: _Call, place: Sequence[int], out: Sequence[int]) -> Value:
+    """Return what one element of a kernel meets, in the last axes."""
+    gaps = call.params.get("rhs_dilation") or call["window_dilation"]
+    cuts = [
+        slice(p * int(gap), p * int(gap) + (n - 1) * int(step) + 1, int(step))
+        for p, gap, step, n in zip(place, gaps, call["window_strides"], out, strict=True)
+    ]
+    return x[(..., *cuts)]
+
+
+_POOLS = {"reduce_window_sum": (operator.add, 0.0), "reduce_window_max": (sd.maximum, -np.inf),
+          "reduce_window_min": (sd.minimum, np.inf)}  # fmt: skip
+
+
+@_reads(*_POOLS)
+def _pool(call: _Call, x: Value) -> Value:
+    function, empty = _POOLS[call.name]
+    around = [(int(low), int(high), int(gap) - 1) for (low, high), gap in
+              zip(call["padding"], call["base_dilation"], strict=True)]  # fmt: skip
+    x = _padded(call, _formula(x), asarray(empty), around)
+    found: Any = None
+    for place in itertools.product(*[range(int(n)) for n in call["window_dimensions"]]):
+        part = _window(x, call, place, [int(n) for n in call.shape])
+        found = part if found is None else function(found, part)
+    return found
+
+
+# ---------------------------------------------------------------------------- linear algebra
+
+
+@_reads("cholesky")
+def _cholesky(call: _Call, a: Value) -> Value:
+    return sd.cholesky(_formula(a))
+
+
+@_reads("triangular_solve")
+def _triangular_solve(call: _Call, a: Value, b: Value) -> Value:
+    a, b = _formula(a), _formula(b)
+    options = {"lower": bool(call["lower"]), "unit_diagonal": bool(call["unit_diagonal"])}
+    transposed = bool(call["transpose_a"])
+    if call["left_side"]:
+        return sd.solve_triangular(a, b, trans=int(transposed), **options)
+    turned = sd.solve_triangular(a, sd.matrix_transpose(b), trans=int(not transposed), **options)
+    return sd.matrix_transpose(turned)
+
+
+@_reads("eigh")
+def _eigh(call: _Call, a: Value) -> list[Array]:
+    if call.params.get("subset_by_index") is not None:
+        raise call.refusal("a part of the eigenvalues")
+    values, vectors = sd.eigh(_formula(a))
+    return [vectors, values]
+
+
+@_reads("svd")
+def _svd(call: _Call, a: Value) -> list[Array]:
+    a = _formula(a)
+    if not call["compute_uv"]:
+        return [sd.svd(a, compute_uv=False)]
+    u, s, vt = sd.svd(a, full_matrices=False)
+    wide = call["full_matrices"] and a.shape[-1] != a.shape[-2]
+    if wide and call.uses_more_than_first():
+        raise call.refusal("full matrices of singular vectors")
+    return [s, u, vt]
+
+
+# ---------------------------------------------------------------------------- exponentials shifted by the largest
+
+
+class _Shifted(NamedTuple):
+    """The function that exponentials shifted by the largest are together, the variable that it is of, and its axes."""
+
+    function: str
+    of: Any
+    axes: tuple[int, ...]
+
+
+#: Operations between a shift and the maximum that it is.
+_BETWEEN = ("broadcast_in_dim", "reshape", "stop_gradient", "max", "select_n", "abs", "expand_dims")
+
+
+def _without_shift(equation: Any, made: Mapping[Any, Any]) -> _Shifted | None:
+    """Find softmax, its logarithm, and logsumexp, as JAX and its users write them: shifted by the largest."""
+    name = str(equation.primitive)
+    if name not in ("div", "sub", "add"):
+        return None
+
+    def maker(variable: Any, *wanted: str, between: Sequence[str] = ()) -> Any:
+        found = None if hasattr(variable, "val") else made.get(variable)
+        while found is not None and str(found.primitive) in between:
+            variable = found.invars[-1]
+            found = None if hasattr(variable, "val") else made.get(variable)
+        return found if found is not None and str(found.primitive) in wanted else None
+
+    def total(variable: Any) -> tuple[Any, Any, tuple[int, ...]] | None:
+        """Return shifted numbers, the variable before the shift, and axes, where ``variable`` sums exponentials."""
+        added = maker(variable, "reduce_sum", between=("broadcast_in_dim", "reshape", "abs"))
+        powers = added and maker(added.invars[0], "exp")
+        moved = powers and maker(powers.invars[0], "sub")
+        most = moved and maker(moved.invars[1], "reduce_max", between=_BETWEEN)
+        axes = tuple(map(int, added.params["axes"])) if most else ()
+        if not most or most.invars[0] is not moved.invars[0] or tuple(map(int, most.params["axes"])) != axes:
+            return None
+        return powers, moved.invars[0], axes
+
+    first, second = equation.invars
+    if name == "div":
+        found = total(second)
+        if found is None or hasattr(first, "val") or made.get(first) is not found[0]:
+            return None
+        return _Shifted("softmax", *found[1:])
+    for one, other in ((first, second), (second, first)):
+        logarithm = maker(other, "log", between=("broadcast_in_dim", "reshape", "abs"))
+        found = total(logarithm.invars[0]) if logarithm else None
+        if found is None:
+            continue
+        if name == "sub" and other is second and found[0].invars[0] is one:
+            return _Shifted("log_softmax", *found[1:])
+        most = maker(one, "reduce_max", between=_BETWEEN) if name == "add" else None
+        if most and most.invars[0] is found[1]:
+            return _Shifted("logsumexp", *found[1:])
+    return None
+
+
+# ---------------------------------------------------------------------------- functions, branches, loops
+
+#: Functions of JAX's own that symdiff has, by the name of what they call and the file that has it.
+_NAMED = {
+    "linalg.py": {"solve": "solve", "inv": "inv", "det": "det", "_det": "det", "slogdet": "slogdet", "_pinv": "pinv",
+                  "_slogdet_lu": "slogdet", "pinv": "pinv", "expm": "expm"},
+    "special.py": {"log_ndtr": "log_ndtr", "ndtr": "ndtr", "ndtri": "ndtri", "xlogy": "xlogy", "xlog1py": "xlog1py",
+                   "expi": "expi", "exp1": "exp1", "expn": "expn", "logit": "logit", "betaln": "betaln",
+                   "gammaln": "gammaln", "i0": "i0", "i1": "i1", "entr": "entr", "kl_div": "kl_div",
+                   "rel_entr": "rel_entr", "spence": "spence", "erfcx": "erfcx", "dawsn": "dawsn", "gamma": "gamma",
+                   "polygamma": "polygamma", "poch": "poch", "hyp1f1": "hyp1f1", "hyp2f1": "hyp2f1",
+                   "owens_t": "owens_t", "zeta": "zeta", "beta": "beta", "fresnel": "fresnel", "sici": "sici"},
+    "ufuncs.py": {"hypot": "hypot", "sinc": "sinc", "log2": "log2", "log10": "log10", "signbit": "signbit",
+                  "copysign": "copysign"},
+    "other.py": {"logaddexp": "logaddexp"},
+    "lax_numpy.py": {"_interp": "interp", "interp": "interp"},
+    "functions.py": {"softplus": "softplus", "relu": "relu", "silu": "silu", "swish": "silu",
+                     "log_sigmoid": "log_sigmoid"},
+}  # fmt: skip
+_INLINED = frozenset({"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
+                      "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2", "platform_index",
+                      "dim_as_value"})  # fmt: skip
+
+
+@_reads("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
+        "checkpoint", "remat", "remat2")  # fmt: skip
+def _inline(call: _Call, *args: Value) -> list[Value]:
+    body = next(call.params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in call.params)
+    found = _own(call, body, args)
+    return call.reader.closed(body, args) if found is None else found
+
+
+def _own(call: _Call, body: Any, args: Sequence[Value]) -> list[Value] | None:
+    """Return a function of JAX's by symdiff's function of the name, None where there is none."""
+    if all(map(_is_known, args)):
+        return None
+    source = str(getattr(getattr(getattr(body, "jaxpr", body), "debug_info", None), "func_src_info", ""))
+    name = str(call.params.get("name", "")) or source.partition(" ")[0]
+    file = source.partition(" at ")[2].rpartition(":")[0]
+    rows = _NAMED.get(file.rpartition("/")[2], {}) if "/jax/_src/" in file else {}
+    own = rows.get(name) or rows.get(source.partition(" ")[0])
+    outputs = call.equation.outvars
+    if name == "gammasgn" and rows:
+        return [_sign_of_gamma(_formula(args[0]))]
+    if own == "polygamma":
+        return [_polygamma(call, *args)]
+    if own == "expn":
+        return [sd.expn(int(args[0]), _formula(args[1]))] if len(args) == 2 and np.ndim(args[0]) == 0 else None
+    if not own or any(map(_is_whole_or_condition, call.equation.invars)):
+        return None
+    if own == "solve":
+        return [_solved(*map(_formula, args))] if len(args) == 2 else None
+    if own == "expm" and not all(getattr(v.aval, "ndim", 2) >= 2 for v in call.equation.invars):
+        return None
+    try:
+        found = getattr(sd, own)(*map(_formula, args))
+    except ArgumentError:
+        return None
+    results = list(found) if isinstance(found, tuple) else [found]
+    return results if len(results) == len(outputs) else None
+
+
+def _is_whole_or_condition(variable: Any) -> bool:
+    return np.dtype(variable.aval.dtype).kind in "iub"
+
+
+def _sign_of_gamma(x: Array) -> Value:
+    """Return the sign of the gamma function: -1 where an odd number of its poles lies between x and 0."""
+    return sd.where((x < 0.0) & sd.not_equal(sd.mod(sd.floor(x), 2.0), 0.0), -1.0, 1.0)
+
+
+def _solved(a: Array, b: Array) -> Value:
+    return sd.solve(a, b) if b.ndim != a.ndim - 1 or b.ndim == 1 else sd.solve(a, b[..., None])[..., 0]
+
+
+@_reads("platform_index")
+def _platform(call: _Call) -> Value:
+    rows = call["platforms"]
+    chosen = next((k for k, row in enumerate(rows) if row and "cpu" in row), None)
+    return np.asarray(chosen if chosen is not None else next(k for k, row in enumerate(rows) if row is None))
+
+
+@_reads("cond")
+def _cond(call: _Call, which: Value, *args: Value) -> list[Value]:
+    branches = call["branches"]
+    if _is_known(which):
+        return call.reader.closed(branches[min(max(int(which), 0), len(branches) - 1)], args)
+    found = [[_formula(one) for one in call.reader.closed(branch, args)] for branch in branches]
+    number = _formula(which)
+    results = found[-1]
+    for k in range(len(branches) - 2, -1, -1):
+        here = sd.logical_not(number) if number.dtype == bool else number <= float(k)
+        results = [sd.where(here, one, other) for one, other in zip(found[k], results, strict=True)]
+    return list(results)
+
+
+@_reads("scan")
+def _scan(call: _Call, *args: Value) -> list[Value]:
+    consts, carry = int(call["num_consts"]), int(call["num_carry"])
+    held, start, over = list(args[:consts]), list(args[consts : consts + carry]), list(args[consts + carry :])
+    length, reverse, body = call.reader.dim(call["length"]), bool(call["reverse"]), call["jaxpr"]
+    if length == 0 or (isinstance(length, int) and all(map(_is_known, (*start, *over))) and length <= UNROLLED):
+        return _unrolled(call, held, start, over)
+    kinds = [np.dtype(variable.aval.dtype).kind for variable in body.jaxpr.invars]
+
+    def typed(values: Sequence[Value], first: int) -> list[Value]:
+        return [sd.not_equal(one, 0.0) if kinds[first + k] == "b" else one for k, one in enumerate(values)]
+
+    def plain(values: Sequence[Value]) -> list[Array]:
+        return [sd.where(one, 1.0, 0.0) if one.dtype == bool else one for one in map(_formula, values)]
+
+    def step(carried: Any, row: Any) -> tuple[list[Array], list[Array] | None]:
+        rows = typed(row, consts + carry) if over else []
+        found = plain(call.reader.closed(body, [*held, *typed(carried, consts), *rows]))
+        return found[:carry], found[carry:] or None
+
+    try:
+        state, written = scan(step, plain(start), plain(over) or None, None if over else length, reverse=reverse)
+    except UnsupportedError:
+        if not isinstance(length, int) or length > UNROLLED:
+            raise
+        return _unrolled(call, held, start, over)
+    results = [*state, *(written or [])]
+    return [
+        sd.not_equal(one, 0.0) if np.dtype(variable.aval.dtype).kind == "b" else one
+        for one, variable in zip(results, call.equation.outvars, strict=True)
+    ]
+
+
+def _unrolled(call: _Call, held: list[Value], carried: list[Value], over: list[Value]) -> list[Value]:
+    """Write the steps of a loop out, one after the other."""
+    length, count = int(call["length"]), len(carried)
+    written: list[list[Value]] = []
+    for k in reversed(range(length)) if call["reverse"] else range(length):
+        found = call.reader.closed(call["jaxpr"], [*held, *carried, *[one[k] for one in over]])
+        carried = found[:count]
+        written.append(found[count:])
+    if call["reverse"]:
+        written.reverse()
+    stacked: list[Value] = []
+    for number, variable in enumerate(call.equation.outvars[count:]):
+        column = [row[number] for row in written]
+        if all(map(_is_known, column)):
+            empty = np.zeros(variable.aval.shape, variable.aval.dtype)
+            stacked.append(np.stack([np.asarray(one) for one in column]) if column else empty)
+        else:
+            stacked.append(sd.stack([_formula(one) for one in column]))
+    return [*carried, *stacked]
+
+
+@_reads("while")
+def _while(call: _Call, *args: Value) -> list[Value]:
+    first, second = int(call["cond_nconsts"]), int(call["body_nconsts"])
+    of_test, of_body, carried = args[:first], args[first : first + second], list(args[first + second :])
+    for _ in range(ENDED):
+        (goes_on,) = call.reader.closed(call["cond_jaxpr"], [*of_test, *carried])
+        if not _is_known(goes_on):
+            raise call.refusal("a loop whose end depends on the arguments; expected a known number of steps")
+        if not bool(goes_on):
+            return carried
+        carried = call.reader.closed(call["body_jaxpr"], [*of_body, *carried])
+    raise LimitError(f"{call.refusal('')}a loop of more than {ENDED} steps; write it as jax.lax.scan")
