@@ -4,7 +4,7 @@ An equation holds wherever its left side has a value; where it says that a lette
 Equations of the kinds *algebra*, *arrays*, *stability* and *form* hold of values, and are used before differentiation
 too. Those of the kind *derived* may have a value where the left side has none, and are used in derivatives alone;
 those of the kind *shown* may shrink the range besides, and are used where a derivative is shown.
-``tests/test_equations.py`` compares both sides in many digits without a line written for it.
+``tests/rewrite/test_equations.py`` compares both sides in many digits without a line written for it.
 """
 
 from __future__ import annotations

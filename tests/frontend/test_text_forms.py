@@ -85,6 +85,7 @@ def value(formula: Formula, known: dict[str, float], functions: dict[str, Any]) 
 POINT = {"a": 0.7, "b": -0.4, "x": 1.3}
 
 
+@pytest.mark.exhaustive
 @given(programs())
 @settings(max_examples=150)
 def test_a_call_is_the_formula_with_its_arguments(program: Any) -> None:

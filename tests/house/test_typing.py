@@ -102,6 +102,7 @@ SEEN = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_users_programs_are_typed(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"
