@@ -71,7 +71,6 @@ from .frontend.symbols import (
     upper,
     vector,
 )
-from .ground.advice import FOLDERS as _FOLDERS
 from .ground.advice import MODULE as _MODULE
 from .ground.advice import REFUSED as _REFUSED
 from .ground.advice import advice as _advice
@@ -249,7 +248,7 @@ def _found(attribute: str) -> Any:
     if attribute in _DAILY:
         return function(attribute)
     known = _public_name(attribute)
-    told = f"; write {known}" if known else _advice(attribute, {**_REFUSED, **_MODULE, **_FOLDERS}, __all__)
+    told = f"; write {known}" if known else _advice(attribute, {**_REFUSED, **_MODULE}, __all__)
     raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{told}")
 
 

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from types import ModuleType
-from typing import Any, NoReturn
 
-from ..errors import ArgumentError
-
-__all__ = ["ARRAY", "DOTTED", "FOLDERS", "KERNEL", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice", "no_function"]
-
-#: Folders of the package that have the name of an act, for which users take them.
-FOLDERS: Mapping[str, str] = {
-    "plan": "write k.plan of a kernel k, which shows how it runs",
-    "simplify": "derivatives come simplified, and sd.compile simplifies what it compiles (k.rewrites says how); for "
-                "other forms of a formula write sympy.simplify(f.sympy)",
-    "sparse": 'write sd.compile(sd.jacobian(f, x), sparse="csr")',
-}
+__all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice"]
 
 #: Options that other libraries have.
 OPTIONS: Mapping[str, str] = {
@@ -36,6 +23,10 @@ OPTIONS: Mapping[str, str] = {
 
 #: Attributes of the package.
 MODULE: Mapping[str, str] = {
+    "plan": "write k.plan of a kernel k, which shows how it runs",
+    "simplify": "derivatives come simplified, and sd.compile simplifies what it compiles (k.rewrites says how); for "
+                "other forms of a formula write sympy.simplify(f.sympy)",
+    "sparse": 'write sd.compile(sd.jacobian(f, x), sparse="csr")',
     "DM": "write sd.asarray(numbers), or numbers as they are",
     "MX": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
     "SX": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)",
@@ -285,25 +276,6 @@ def advice(name: str, table: Mapping[str, str], known: Iterable[str] = ()) -> st
         return ""
     near = names_near(name, [one for one in known if not one.startswith("_")])
     return f"; close: {', '.join(near)}" if near else ""
-
-
-class _Folder(ModuleType):
-    """A module that says what to write where it is called."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse a call.
-
-        Raises
-        ------
-        ArgumentError
-        """
-        package, _, name = self.__name__.rpartition(".")
-        raise ArgumentError(f"{package}.{name} is a folder of the package and no function; {FOLDERS[name]}")
-
-
-def no_function(name: str) -> None:
-    """Let an imported folder of :data:`FOLDERS` say what to write where it is called."""
-    sys.modules[name].__class__ = _Folder
 
 
 def names_near(name: str, known: Iterable[str]) -> list[str]:

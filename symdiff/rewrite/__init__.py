@@ -34,7 +34,6 @@ Add
 
 from __future__ import annotations
 
-from ..ground.advice import no_function
 from . import algebra, arrays, branches, declared, pages, positions, stability
 from .cancelling import deviations, differences, fractions, lowest_terms, ratios, same_bases, shares
 from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
@@ -78,5 +77,3 @@ __all__ = [
     "with_names",
     "without_names",
 ]
-
-no_function(__name__)

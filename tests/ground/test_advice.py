@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from decimal import Decimal
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +16,7 @@ import sympy
 
 import symdiff as sd
 from symdiff.frontend.array import Array
-from symdiff.ground.advice import ARRAY, FOLDERS, KERNEL, MODULE, OPTIONS, TEXT, advice
+from symdiff.ground.advice import ARRAY, KERNEL, MODULE, OPTIONS, TEXT, advice
 
 X, Y, A, V = sd.scalar("x"), sd.scalar("y"), sd.matrix("A", 3, 3), sd.vector("v", 3)
 K = sd.compile("x*y", x=(), y=(), backend="numpy")
@@ -30,22 +27,6 @@ def test_the_package_says_what_to_write(name: str) -> None:
     with pytest.raises(sd.AbsentError) as caught:
         getattr(sd, name)
     assert MODULE[name] in str(caught.value)
-
-
-@pytest.mark.parametrize("name", FOLDERS)
-@pytest.mark.parametrize("args", [(), (X + X,), ("x + x",)])
-def test_folders_say_what_to_write_where_they_are_called(name: str, args: tuple[Any, ...]) -> None:
-    import_module(f"symdiff.{name}")
-    with pytest.raises(sd.ArgumentError, match=f"symdiff.{name} is .* no function") as caught:
-        getattr(sd, name)(*args)
-    assert FOLDERS[name] in str(caught.value)
-
-
-def test_folders_that_are_not_imported_yet_say_what_to_write() -> None:
-    code = "import symdiff as sd\ntry: sd.plan\nexcept sd.AbsentError as error: print(error)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "has no attribute 'plan'" in said
-    assert FOLDERS["plan"] in said
 
 
 @pytest.mark.parametrize("name", ARRAY)

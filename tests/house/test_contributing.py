@@ -390,7 +390,7 @@ def test_target_is_one_file_and_a_row(copy: Path) -> None:
     assert json.loads(derived.stdout)["stores"], derived.stderr
     check(copy, f"""
         import runpy
-        from symdiff.tools.command.web.answers import FORMS
+        from symdiff.tools.command.answers import FORMS
         assert FORMS["rows"] == "JSON"
         table = runpy.run_path({str(ROOT / "docs" / "generate.py")!r})["targets_table"]()
         assert '`"rows"` | `name.json`' in table, table

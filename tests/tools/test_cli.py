@@ -167,7 +167,7 @@ def test_derive_in_every_format(run: Run) -> None:
     assert found["inputs"] == {"A": [2, 2], "x": [2]}
     assert json.loads(run(*given, "--json").stdout) == found
     source = run(*given, "--format", "c").stdout
-    assert "ptrdiff_t derivative(ptrdiff_t count, const double *" in source
+    assert "ptrdiff_t formula(ptrdiff_t count, const double *" in source
     assert "double *gradient_A);" in source
     assert '#include "' not in source
     assert "def evaluate(A, x" in run(*given, "--format", "cython").stdout

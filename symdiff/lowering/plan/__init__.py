@@ -35,9 +35,3 @@ Add
     a kind of step: a tuple in ``steps``, where ``planner`` chooses it, its numbers in ``bind`` and ``bound``, and a
     row of the table of steps in ``_kernels/plan``
 """
-
-from __future__ import annotations
-
-from ...ground.advice import no_function
-
-no_function(__name__)

@@ -21,9 +21,3 @@ Add
     ``structure`` where it has zeros of which its row of the table does not tell; a kind of index: a field of
     :class:`.places.IndexTerm`
 """
-
-from __future__ import annotations
-
-from ...ground.advice import no_function
-
-no_function(__name__)
