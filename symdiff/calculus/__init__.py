@@ -15,7 +15,9 @@ Files
     masking        strong-zero masks and their algebra
     strong_zeros   which elements of an operation depend on which, and what needs a strong zero
     modes          forward and reverse mode
-    recursive      operations whose derivative takes the differentiator: determinants, recurrences
+    recurrence     loops: tangents run along, cotangents run back, with few states kept
+    lifted         loops of the same steps as one; products that no step waits for, before and behind loops
+    matrices       exponentials, pseudo-inverses, the third differential of a determinant
     spectra        eigenvalues, eigenvectors and functions of symmetric matrices
     linearity      whether a formula is linear in its seeds
     cost           an estimate of what a formula costs

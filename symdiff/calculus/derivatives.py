@@ -28,9 +28,9 @@ from ..ground.gc_pause import paused
 from ..ground.limits import BUDGETS
 from ..ground.tracing import record
 from ..rewrite import by_inverses, simplify
+from . import matrices, recurrence
 from .cost import cost
 from .modes import pullback, pushforward
-from .recursive import matrices, recurrence
 from .row_jacobians import by_rows
 from .spectra import spectral
 from .wrt import Cut, InputPart, Known, Orders, disconnection
@@ -313,8 +313,6 @@ def _repeated(f: Node, done: int, by: Node, order: int, trail: Trail) -> Node:
             whole += postorder([term for _, term in terms])
     (result,) = trail.finish(cut, [cut.node])
     if result.shape == ():
-        pass  # MERGED
-
         collected = as_polynomial(cut.node, {node for node in whole if node.is_additive})
         if collected is not None:
             (shorter,) = trail.finish(cut, [collected])

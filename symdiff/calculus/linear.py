@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from ..graph import Labels, Node, arrange, cumulative, delta, gather, label_sizes, reshape, scatter, triangle, whole
 from ..graph.deltas.einsum import einsum, is_structured
-from ..graph.deltas.structural import put_items, take_items
-from ..graph.deltas.taken import put_rows, take_rows
+from ..graph.deltas.structural import put_items, put_rows, take_items, take_rows
 from ..graph.dump import record_text
 from ..graph.primitives import EACH, FIRST, TOGETHER, complete
 from ..graph.sizes import Dim, Shape

@@ -14,7 +14,7 @@ from ..rewrite.balanced import balance_products
 from ..rewrite.counting import count_from_whole
 from ..rewrite.narrowing import narrow
 from .demand import mask_matrices
-from .recursive.lifted import join_recurrences, lift_products
+from .lifted import join_recurrences, lift_products
 
 __all__ = ["settle"]
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ..graph import Node, axes_of, dependents, placeholder, postorder, substitute, zeros
 from ..graph.deltas.einsum import einsum
-from ..graph.deltas.structural import identity
-from ..graph.deltas.taken import rows_of
+from ..graph.deltas.structural import identity, rows_of
 from ..graph.primitives import CUMULATIVE, DETERMINANTS, LISTED, MATRIX_OPS, NORMALIZATIONS, REDUCTIONS
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, product

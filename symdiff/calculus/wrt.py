@@ -185,7 +185,7 @@ class Cut:
         cut, *by = substitute([node, *group], stand_in) if stand_in else [node, *group]
         cut, self.names = without_names(cut)
         if opened:
-            from ..rewrite.cancelling.opposites import opened_shares  # not needed by an import
+            from ..rewrite.cancelling.kinks import opened_shares  # not needed by an import
 
             cut = opened_shares(cut, by)
         cut = without_sides(cut)

@@ -127,6 +127,9 @@ class Language(NamedTuple):
     files: Callable[[Request], dict[str, str]] | None = None
     build: str = ""
 
+    def __repr__(self) -> str:
+        return record_text(self)
+
 
 def print_source(request: Request, target: str) -> str:
     """Return the source of a formula as one text.

@@ -30,6 +30,7 @@ from ..frontend.shapes import words
 from ..frontend.symbols import Operations, vector
 from ..frontend.sympy import symbols_in
 from ..graph import REAL, substitute
+from ..graph.dump import record_text
 from ..graph.primitives import NOTHING_KNOWN, Assumptions
 from ..graph.sizes import fixed, show
 from ..ground.budget import budgeted
@@ -64,6 +65,9 @@ class Transform(NamedTuple):
     constrain: Callable[[Array], Any]
     jacobian: Callable[[Array], Any] | None
     unconstrain: Callable[[Array], Any]
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def transform_of(name: str, shape: tuple[int, ...], facts: Assumptions) -> Transform:

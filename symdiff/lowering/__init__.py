@@ -14,7 +14,6 @@ Invariants
       its rounding.
     * Interpreter and native code run a program as it stands, with the same bits.
 Files
-    dump         programs as text
     program      the form of a program
     builder      scalar operations with value numbering and exact identities
     polygamma    digamma and trigamma in ordinary operations

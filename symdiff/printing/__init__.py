@@ -16,7 +16,6 @@ Files
     layout        one line, or definitions and a result
     calls         what is written as a call
     text          the language of the parser
-    signs         the signs of that line, in Unicode
     unicode       one line as a book prints it
     latex         the same with LaTeX's signs
     mathml        what that style writes as MathML

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from .layout import Layout, Piece
 from .notation import Term
-from .signs import ATOM, PRODUCT, SUM
-from .unicode import MathStyle
+from .unicode import ATOM, PRODUCT, SUM, MathStyle
 
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|"

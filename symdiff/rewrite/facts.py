@@ -227,8 +227,6 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return True
     if node.is_contraction and are_transposes(node, node, depth - 1):
         return True
-    pass  # MERGED
-
     return exchanged(node, -2, -1, _PAIRS) == 1
 
 

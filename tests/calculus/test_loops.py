@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import symdiff as sd
 from symdiff._kernels.plan import Plan
-from symdiff.calculus.recursive import lifted
-from symdiff.calculus.recursive import recurrence as rules
-from symdiff.calculus.recursive.lifted import lift_products
+from symdiff.calculus import lifted
+from symdiff.calculus import recurrence as rules
+from symdiff.calculus.lifted import lift_products
 from symdiff.errors import ArgumentError, DtypeError, ShapeError
 from symdiff.graph import postorder, verify
 from symdiff.lowering.plan import bound

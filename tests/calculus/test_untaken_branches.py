@@ -325,7 +325,7 @@ def test_tangents_through_a_loop_count_where_their_branch_is_taken() -> None:
 
 @pytest.mark.parametrize("length", [40, 700])
 def test_loops_in_segments_leave_steps_out(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from symdiff.calculus.recursive import recurrence
+    from symdiff.calculus import recurrence
 
     monkeypatch.setattr(recurrence, "KEPT", 30)
     x, s, c = sd.vector("x", length), sd.scalar("s"), sd.vector("c", length)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import symdiff as sd
 from symdiff.graph import Node, contract, elementwise, input, postorder, scatter
 from symdiff.graph.reference.interpret import evaluate
-from symdiff.lowering.plan import bind, bound, memory
+from symdiff.lowering.plan import bind, bound
 from symdiff.lowering.plan import bind as cache_blocks
+from symdiff.lowering.plan import bind as memory
 from symdiff.lowering.plan.calls import plan_call
 from symdiff.lowering.plan.steps import LoopStep, Move
 from symdiff.lowering.plan.sums import subtract_opposites

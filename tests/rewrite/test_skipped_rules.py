@@ -16,7 +16,8 @@ from symdiff.graph.scalars.arithmetic import factors_of, has_one_more, powers_of
 from symdiff.ground.gc_pause import paused
 from symdiff.rewrite import rewriter, simplify, stabilize
 from symdiff.rewrite.cancelling import fractions
-from symdiff.rewrite.stability import exponentials, exponents, factors, identities, points, removable
+from symdiff.rewrite.stability import exponentials, exponents, factors, identities, removable
+from symdiff.rewrite.stability import identities as points
 
 X = [input(name) for name in "abcd"]
 #: Functions of one number; what divides, and what exponents are made of, come often.

@@ -7,7 +7,6 @@ Gives
 Invariants
     * What is smooth where eigenvalues are equal has right derivatives there; the rest is nan.
 Files
-    chosen_columns       columns of eigenvectors, and the function of the matrix that a sum over them is
     divided_differences  divided differences of scalar formulas, without cancellation
     isotropic            functions of all eigenvalues at once, V diag(g(x)) V^T
     projectors           formulas with functions of the matrix in place of pairs of columns

@@ -11,7 +11,6 @@ Files
     affine              slices and paddings of a delta are deltas, by arithmetic on their numbers
     contraction_order   the planner: which two factors of a product are multiplied first
     einsum              the constructor of products, which applies the two
-    taken               rows of the identity at positions that a call brings
     parts               zeros around a part: only what meets the part is multiplied and summed
     structural          deltas kept as factors through slices, paddings and masks
 Add

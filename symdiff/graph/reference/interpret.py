@@ -409,8 +409,6 @@ def _custom(node: Node, args: list[Values], sizes: Bindings) -> Any:
 
 
 def _external(node: Node, args: Sequence[Values], sizes: Bindings) -> Values:
-    pass  # MERGED
-
     return call_each(node.payload, *args)
 
 

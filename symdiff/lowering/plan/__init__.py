@@ -13,13 +13,10 @@ Invariants
     * A tile of samples is gone through once: no step of a tile reads what all tiles give.
 Files
     batch         the formula of one sample as the formula of a call
-    tiles         a long axis of one sample in place of the batch
-    inverses      functions of large matrices; inverses as solutions
     products      products in the cheapest order, and which are worth a step of their own
     sums          sums of opposite and of moved arrays, before they are cut into steps
     access        ranges of indices, and where along each axis an element stands
     element       one element of an array formula
-    placed        terms that fill a part of an array: diagonals, blocks, bands
     steps         the kinds of steps
     cost          what a step takes
     dump          plans as text
@@ -27,7 +24,6 @@ Files
     planner       from a graph to a plan
     calls         from the formula of one sample to a plan
     bound         bound plans, as the executor takes them
-    memory        places of arrays, and tiles
     bind          numbers for letters; steps that run for parts of a long axis
 Add
     a pass: a function of nodes, and a line in ``planner.make_plan``; an operation whose elements do not depend on each

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...graph import Node
 from ...graph.dump import brief, clip, leaf_text, word
 from ...graph.sizes import Size
-from ..dump import program_lines
+from ..program import program_lines
 from .access import BATCH, Access, Check, LoopInput
 from .cost import estimate
 from .steps import Call, LoopStep, MatrixFunction, Move, Product, Reduction, Repacked, Repeated, Routine, Scan, Step

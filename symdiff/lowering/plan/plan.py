@@ -15,8 +15,7 @@ from typing import NamedTuple
 from ...graph import Item, Node, elementwise, placeholder, postorder
 from ...graph.primitives import LISTED
 from ...graph.sizes import LEAST, Dim, Size
-from ..dump import Listed
-from ..program import Program
+from ..program import Listed, Program
 from .access import BATCH, Check, NoLoopError
 from .cost import Estimate, estimate
 from .dump import plan_lines

@@ -64,11 +64,18 @@ from .access import (
 )
 from .bound import SCANS
 from .cost import NOMINAL, program_cost, turn_cost
-from .element import Elements, Task, element_of, kept_label, sums_rows, task_of
-from .inverses import is_factored, is_transpose, shared_matrices, solve_inverses, solve_vectors, turned_inverses
-from .placed import PlacedTerm, placed_terms
+from .element import Elements, PlacedTerm, Task, element_of, kept_label, placed_terms, sums_rows, task_of
 from .plan import Plan, check_phases, find_checks
-from .products import is_product, split_products
+from .products import (
+    is_factored,
+    is_product,
+    is_transpose,
+    shared_matrices,
+    solve_inverses,
+    solve_vectors,
+    split_products,
+    turned_inverses,
+)
 from .steps import (
     Call,
     LoopPiece,

@@ -96,8 +96,6 @@ def array_of(kind: str, pattern: SparsePattern) -> Any:
     """Return a sparse array of a pattern, whose data is exchanged for each result."""
     from scipy import sparse
 
-    pass  # MERGED
-
     data = np.zeros(pattern.size)
     if kind == "coo":
         rows, columns = pattern.coordinates()

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from ...graph.sizes import Dim, Shape
-from .matrix_words import split_scalars, without_sign
+from .common_factors import split_scalars, without_sign
 from .named_forms import padded, shift_of
 from .reader import Reader, ReadingRules
 from .terms import Term

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-from .matrix_words import turned_over
+from .common_factors import turned_over
 from .reader import Reader, ReadingRules
 from .terms import Term, number, quotient, times
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .common_factors import in_front
-from .matrix_words import split_scalars
+from .common_factors import in_front, split_scalars
 from .reader import Reader, ReadingRules
 from .terms import Term, is_number
 

@@ -15,7 +15,6 @@ Files
     lowest_terms  quotients of polynomials without common divisors, as they are shown
     differences  differences of one function at two places, by their distance
     shares       sums of softmax, which are 1
-    opposites    f(z) and 1 - f(z) in what is differentiated again
     kinks        signs and directions in what is differentiated again
     deviations   means of deviations from a mean, which are 0
 Add

@@ -216,8 +216,6 @@ def _named(column: Any) -> str:
     """Say what a column holds: its type, and for objects what the first one is that is no float."""
     if str(column.dtype) != "object":
         return str(column.dtype)
-    pass  # MERGED
-
     return f"objects, of {type(stranger(column)).__name__} among them"
 
 

@@ -40,8 +40,8 @@ from ...printing.latex import LatexStyle
 from ...printing.layout import Layout, Piece, lay_out
 from ...printing.notation import Reader, Readings, Term, names_in, transpose
 from ...printing.notation import postorder as terms_below
-from ...printing.signs import ATOM as SIGN
 from ...printing.text import ATOM, TextStyle
+from ...printing.unicode import ATOM as SIGN
 from ...printing.unicode import MathStyle
 from ...rewrite import join_cosines, prepare, simplify
 

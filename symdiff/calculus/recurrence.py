@@ -23,7 +23,7 @@ from functools import reduce
 from math import isqrt
 from typing import NamedTuple
 
-from ...graph import (
+from ..graph import (
     Item,
     Node,
     broadcast_to,
@@ -46,17 +46,17 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...graph.deltas.einsum import is_zero
-from ...graph.deltas.structural import take_items
-from ...graph.primitives import Body
-from ...graph.scalars.functions import compare, scalar_constant, to_real
-from ...graph.sizes import Dim, Shape
-from ...rewrite import simplify
-from ..linear import Law
-from ..masking import Masked, add, any_along, both, either
-from ..modes import PUSHED, TRANSPOSED, pull, push
-from ..rules import DIFFERENTIALS, LAWS
-from ..strong_zeros import Walk, unbounded_below
+from ..graph.deltas.einsum import is_zero
+from ..graph.deltas.structural import take_items
+from ..graph.primitives import Body
+from ..graph.scalars.functions import compare, scalar_constant, to_real
+from ..graph.sizes import Dim, Shape
+from ..rewrite import simplify
+from .linear import Law
+from .masking import Masked, add, any_along, both, either
+from .modes import PUSHED, TRANSPOSED, pull, push
+from .rules import DIFFERENTIALS, LAWS
+from .strong_zeros import Walk, unbounded_below
 
 __all__ = ["Marks", "as_mask", "as_numbers", "checkpointed", "counted", "marks_of", "register"]
 

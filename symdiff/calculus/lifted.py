@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...graph import (
+from ..graph import (
     Node,
     canonical,
     concatenate,
@@ -36,10 +36,10 @@ from ...graph import (
     substitute,
     with_results,
 )
-from ...graph.kinds import REPEATED
-from ...graph.primitives import Body
-from ...graph.scalars.arithmetic import scaled
-from ...rewrite import simplify
+from ..graph.kinds import REPEATED
+from ..graph.primitives import Body
+from ..graph.scalars.arithmetic import scaled
+from ..rewrite import simplify
 from .recurrence import KEPT
 
 __all__ = ["join_recurrences", "lift_products"]

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import NotDifferentiableError
-from ...graph import (
+from ..errors import NotDifferentiableError
+from ..graph import (
     Node,
     broadcast_to,
     concatenate,
@@ -32,17 +32,17 @@ from ...graph import (
     whole,
     zeros,
 )
-from ...graph.deltas.affine import ONE
-from ...graph.deltas.einsum import MINUS_ONE, scale_by
-from ...graph.deltas.structural import transposed
-from ...graph.nodes import broadcast_shapes
-from ...graph.primitives import complete
-from ...graph.sizes import show
-from ..linear import PULLS, Law
-from ..modes import pullback, pushforward
-from ..rules import DIFFERENTIALS, LAWS, NONLINEAR, matmul
-from ..spectra.isotropic import gathered
-from ..spectra.spectral import behind, of_trace
+from ..graph.deltas.affine import ONE
+from ..graph.deltas.einsum import MINUS_ONE, scale_by
+from ..graph.deltas.structural import transposed
+from ..graph.nodes import broadcast_shapes
+from ..graph.primitives import complete
+from ..graph.sizes import show
+from .linear import PULLS, Law
+from .modes import pullback, pushforward
+from .rules import DIFFERENTIALS, LAWS, NONLINEAR, matmul
+from .spectra.isotropic import gathered
+from .spectra.spectral import behind, of_trace
 
 
 def _pinv(node: Node, tangents: Sequence[Node | None]) -> Node:
