@@ -235,7 +235,7 @@ def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -
 
 
 #: Formulas of more nodes are shown as they are.
-_LARGEST = 1_000
+_MOST_NODES = 1_000
 #: Terms that sums among factors are multiplied out to, at most, for each node and besides: of a chain of sums that each
 #: stand in the next, every link would be written out whole.
 _EXPANSIONS, _FREE_EXPANSIONS = 4, 1_000
@@ -256,7 +256,7 @@ def collect(root: Node) -> Node:
         Equal in value, but for rounding and for powers that overflow.
     """
     root = shown_lengths(as_written([root])[0])
-    if len(postorder([root])) > _LARGEST:
+    if len(postorder([root])) > _MOST_NODES:
         return root
     plain, names = without_names(root)
     (named,) = with_names([plain], names)

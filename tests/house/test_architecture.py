@@ -261,7 +261,6 @@ SHARED = {
     "names": "names of users",
     "options": "options, of a kernel or of a command",
     "plan": "the plan of a formula",
-    "points": "random points",
     "positions": "elements taken by position",
     "products": "products and their factors",
     "programs": "programs of numbers",

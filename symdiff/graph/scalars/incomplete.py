@@ -22,8 +22,9 @@ from .. import BOOL, Node, constant, elementwise
 from .functions import Interval, Partial, Slope, compare, where
 from .making import ABSENT, ANY, NONE, POSITIVE, named, next_order, order_of, row
 
-log, log1p, lgamma, digamma, power = (named(name) for name in ("log", "log1p", "lgamma", "digamma", "power"))
-polygamma_gap = named("polygamma_gap")
+exp, log, log1p, power = (named(name) for name in ("exp", "log", "log1p", "power"))
+digamma, lgamma, polygamma_gap = (named(name) for name in ("digamma", "lgamma", "polygamma_gap"))
+xlogy, xlog1py = named("xlogy"), named("xlog1py")
 
 #: Powers and coefficients of Stirling's series. DLMF 5.11.1
 _STIRLING = (
@@ -166,9 +167,6 @@ row("log_rising_slope", (NONE, _slope_by_count, _slope_by_a), ((0.0, 0.0), POSIT
     source="5.11.2", expansion=_slope_computed, written=_slope_written, orders=10, singular=True)
 
 
-exp, log, log1p = named("exp"), named("log"), named("log1p")
-digamma, lgamma, polygamma_gap = named("digamma"), named("lgamma"), named("polygamma_gap")
-xlogy, xlog1py = named("xlogy"), named("xlog1py")
 
 #: Coefficients of a Stirling series in 1 / a, 1 / a^3, ...  DLMF 5.11.1
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)

@@ -26,7 +26,7 @@ from ..stability.exponents import added, as_node, decomposed, linear, powers_mul
 from .monomials import TERMS, like, monomial, terms_in, total_of, written
 
 #: Most factors of a product that are looked at, and terms of a sum with a pole.
-_FACTORS, _TERMS = 8, 3
+_FACTORS, _POLE_TERMS = 8, 3
 
 
 
@@ -94,7 +94,7 @@ def _pole_beside_zero(node: Node) -> Node | None:
     """Multiply out a sum of which a term has a pole where another factor is 0."""
     for total, other in (node.args, node.args[::-1]):
         whole = peel(total)
-        terms = terms_of(whole, _TERMS, look=peel) if whole.is_additive else None
+        terms = terms_of(whole, _POLE_TERMS, look=peel) if whole.is_additive else None
         if terms is None or not terms.whole or len(terms.parts) < 2 or whole.shape != node.shape:
             continue
         parts = [monomial(sign, term) for sign, term in terms.parts]

@@ -302,7 +302,7 @@ def on_a_side(share: Node, tie: Tie, side: float) -> Node:
 
 
 #: Most nodes and elements of a formula that is computed, and at how many points.
-_NODES, _ELEMENTS, _DRAWS = 400, 4096, 4
+_COMPUTED_NODES, _ELEMENTS, _POINTS = 400, 4096, 4
 #: Digits to which ratios agree.
 _DIGITS = 8
 
@@ -317,7 +317,7 @@ def has_multiples(x: Node) -> bool:
     >>> has_multiples(x * x), has_multiples(y * constant(np.ones(2)))
     (False, True)
     """
-    order = postorder([x], most=_NODES)
+    order = postorder([x], most=_COMPUTED_NODES)
     is_apart = any(node.shape == x.shape for node in order if node.is_input)
     if is_apart and all(node.op in FUNCTIONS or not node.args for node in order):
         return False
@@ -343,11 +343,11 @@ def _values(x: Node) -> np.ndarray[Any, Any] | None:
     sizes = [size for node in (x, *inputs) for size in node.shape]
     if not x.shape or not all(isinstance(size, int) for size in sizes) or math.prod(x.shape) > _ELEMENTS:
         return None
-    if len(postorder([x], most=_NODES)) > _NODES or any(node.dtype is not REAL for node in inputs):
+    if len(postorder([x], most=_COMPUTED_NODES)) > _COMPUTED_NODES or any(node.dtype is not REAL for node in inputs):
         return None
     rng = np.random.default_rng(0)
     rows = []
-    for _ in range(_DRAWS):
+    for _ in range(_POINTS):
         drawn = {node: constant(rng.uniform(0.5, 2.0, node.shape)) for node in inputs}
         try:
             with uncounted(), np.errstate(all="ignore"):

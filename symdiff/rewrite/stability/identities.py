@@ -109,10 +109,10 @@ def _is_apart(parts: Iterable[tuple[float, Bounded]]) -> bool:
 def _points() -> list[_Point]:
     """Return a random point of each range, which stays while nodes are noted."""
     known = notes()
-    found: list[_Point] | None = known.get(__name__)
+    found: list[_Point] | None = known.get(_points)
     if found is None:
         draws = [partial(Random(7).uniform, *numbers) for numbers in _RANGES]  # noqa: S311 - no secret
-        found = known[__name__] = [({}, draw, set()) for draw in draws]
+        found = known[_points] = [({}, draw, set()) for draw in draws]
     return found
 
 
@@ -238,9 +238,9 @@ def is_zero(parts: Iterable[tuple[float, Node]]) -> bool:
 
 def _reader() -> _NormalForm:
     noted = notes()
-    if __name__ not in noted:
-        noted[__name__] = _NormalForm()
-    reader: _NormalForm = noted[__name__]
+    if _reader not in noted:
+        noted[_reader] = _NormalForm()
+    reader: _NormalForm = noted[_reader]
     return reader
 
 
