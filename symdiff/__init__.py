@@ -177,7 +177,7 @@ def parse(
     return _pack(_template_of(read.value), (result.sympy for result in _leaves(read.value)))
 
 
-#: What is imported when it is first used, and from which module: differentiation comes with the first derivative, all
+#: Names that are imported at their first use, and their modules: differentiation comes with the first derivative, all
 #: from lowering to kernels with the first ``compile``.
 _LATER = {
     **dict.fromkeys(("derivative", "gradient", "hessian", "jacobian", "value_and_gradient"), ".frontend.derivatives"),

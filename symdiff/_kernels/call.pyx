@@ -54,7 +54,7 @@ cdef extern from *:
     PyObject *const *sd_items(object arguments) noexcept
     Py_ssize_t sd_offset(object self, void *member) noexcept
 
-#: Where the memory of large results comes from, and that of many small ones, as NumPy takes it.
+#: Source of the memory of large results, and that of many small ones, as NumPy takes it.
 cdef object _large = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
 cdef object _cells = PyCapsule_New(&sd_cell_memory, "mem_handler", NULL)
 
@@ -87,7 +87,7 @@ def kept_memory():
 
 
 cdef class CallPath:
-    """What a kernel is called through: finds the unit that fits the arrays, and runs it.
+    """The call of a kernel: finds the unit that fits the arrays, and runs it.
 
     A subclass has a method ``_call(args, out, inputs, named)``, which serves every call that is
     out of the ordinary: wrong in some way, of lists or integers, for a unit not yet there.

@@ -37,7 +37,7 @@ cdef extern from "pythread.h":
 cdef unsigned long main_thread = threading.main_thread().ident
 #: Nanoseconds between two looks for a signal, and when it is time for the next one.
 cdef long long patience = 50_000_000, due = 0
-#: What a handler raised while native code ran.
+#: Exception that a handler raised while native code ran.
 cdef object kept_error = None
 
 
@@ -327,5 +327,5 @@ def prefers_columns(arrays, tuple batch, bint usual):
 
 
 def is_tangled(cnp.ndarray array not None):
-    """Whether elements of an array with elements may share memory."""
+    """Tell whether elements of an array with elements may share memory."""
     return bool(tangled(array))

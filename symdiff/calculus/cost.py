@@ -19,9 +19,9 @@ from ..graph.scalars.arithmetic import ARITHMETIC
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, nominal, product
 
-#: What a symbolic size counts as, and what a transcendental function costs in additions.
+#: Nominal number of a symbolic size, and cost of a transcendental function in additions.
 NOMINAL, TRANSCENDENTAL = 20, 10
-#: What a node and what each element of a product cost beside the operations: of two forms with as many,
+#: Costs of a node and of each element of a product beside the operations: of two forms with as many,
 #: the shorter, and the one that moves less.
 _NODE = _PLACE = 0.01
 #: Nanoseconds: a view, an operation on whole arrays and a product of them as NumPy calls; an addition of an element;
@@ -80,7 +80,7 @@ def _choices(node: Node) -> float:
 
 
 class _Counts(dict[Node, float]):
-    """How many elements nodes have: one, where nothing else is noted."""
+    """Numbers of elements of nodes: one, where nothing else is noted."""
 
     def __missing__(self, node: Node) -> float:
         return 1.0
@@ -88,7 +88,7 @@ class _Counts(dict[Node, float]):
 
 def _total(order: Iterable[Node], function: float, product: _Product) -> float:
     total = 0.0
-    #: How many elements a node has, and how many may be other than zero.
+    #: Number of elements of a node, and of those that may be other than zero.
     sizes, filled = _Counts(), _Counts()
     for node in order:
         op = node.op

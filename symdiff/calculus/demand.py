@@ -1,4 +1,4 @@
-"""Where a formula observes its matrices: those that are not observed must not raise.
+"""Demand for the matrices of a formula: those that are not observed must not raise.
 
 Inverses, solutions and Cholesky factors raise where they do not exist. In a branch that is not
 taken they are not observed. Outside the condition under which such an operation is observed, its

@@ -137,11 +137,11 @@ matrices.register()
 
 
 class Trail:
-    """What one call rewrites on the way to its derivatives, and which of them are Hessians."""
+    """Record of one call's rewrites on the way to its derivatives, and which of them are Hessians."""
 
     def __init__(self) -> None:
         self.rewrites: dict[str, None] = {}
-        #: Whether matrices of which there is an adjugate have an inverse.
+        #: True where matrices of which there is an adjugate have an inverse.
         self.invertible = False
         self.hessians: tuple[Node, ...] = ()
 

@@ -252,7 +252,7 @@ def _rows_of(node: Node, given: dict[Node, Node], moving: dict[Node, Node]) -> N
 
 
 class _Addends(NamedTuple):
-    """What a step adds to a sum: products, with numbers in front, that are made behind the loop, and the rest."""
+    """Terms that a step adds to a sum: products, with numbers in front, that are made behind the loop, and the rest."""
 
     products: list[tuple[float, Node]]
     rest: list[Node]

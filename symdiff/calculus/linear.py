@@ -21,7 +21,7 @@ from ..graph.sizes import Dim, Shape
 
 
 class Law(NamedTuple):
-    """What books call a rule, the equation, and where it stands in print.
+    """Name of a rule in books, its equation, and where it stands in print.
 
     Sources: Magnus and Neudecker, Matrix Differential Calculus (2019), "MN"; Giles, Collected matrix derivative
     results for forward and reverse mode (2008), "Giles"; Petersen and Pedersen, The Matrix Cookbook (2012), "MC";
@@ -52,7 +52,7 @@ class Linear(NamedTuple):
 
 
 class LinearProduct(NamedTuple):
-    """What a contraction's tangent or cotangent is multiplied by, as :func:`einsum` takes it.
+    """Factors of a contraction's tangent or cotangent, as :func:`einsum` takes them.
 
     Operand ``at`` is the tangent or cotangent itself; ``own`` and ``result`` label the axes of it
     and of the product that stand behind the seed's.

@@ -1,4 +1,4 @@
-"""Whether a formula is linear in its seeds, judged by its form, for the rules of custom functions.
+"""Linearity of a formula in its seeds, judged by its form, for the rules of custom functions.
 
 Forward and reverse mode push many seeds at once through a rule that is written for one, and transpose
 it, which is right for a linear rule only. One that is not would give a wrong derivative in silence, so

@@ -62,7 +62,7 @@ __all__ = ["Marks", "as_mask", "as_numbers", "checkpointed", "counted", "marks_o
 
 
 class Marks(NamedTuple):
-    """Where each result of a loop counts: None everywhere, else numbers, of each step if the result is of steps.
+    """Mask of each result of a loop: None everywhere, else numbers, of each step if the result is of steps.
 
     ``whole`` tells that they are one number a step, for all elements.
     """
@@ -120,7 +120,7 @@ def marks_of(node: Node, mask: Node | None, used: Sequence[bool]) -> Marks | Non
     return Marks([None if scalar_constant(mark) == 1.0 else mark for mark in own], alike)
 
 
-#: What masks, and they as numbers, are made of, element by element.
+#: Operations that masks, and masks as numbers, are made of, element by element.
 _CONDITIONS = ("to_real", "not_equal", "less", "less_equal", "equal", "logical_and", "logical_or", "logical_not")
 
 

@@ -462,7 +462,7 @@ class CustomRule:
 
     @property
     def law(self) -> Law:
-        """How a derivation names the rule."""
+        """Name of the rule in a derivation."""
         return Law("rule of its author", f"the {self.form} given for {self.name}", "symdiff.custom")
 
     def stand_ins(self, node: Node) -> dict[Node, Node]:
@@ -505,7 +505,7 @@ class ImplicitRule(CustomRule):
 
     @property
     def law(self) -> Law:
-        """How a derivation names the rule."""
+        """Name of the rule in a derivation."""
         return Law(
             "implicit function theorem",
             "dx = -inv(dg/dx) dg, for g(x) = 0",

@@ -274,9 +274,9 @@ def _hashed(op: str) -> Callable[..., int]:
     return made
 
 
-#: What moves elements and is looked through.
+#: Operations that move elements and are looked through.
 _MOVES = frozenset(("reshape", "slice", "named"))
-#: What joins conditions.
+#: Operations that join conditions.
 _LOGIC = frozenset(("logical_not", "logical_and", "logical_or", "reshape", "named"))
 
 

@@ -1,4 +1,4 @@
-"""Where a strong zero reaches: which elements an operation lets depend on which, and what needs one.
+"""Reach of strong zeros: which elements an operation lets depend on which, and what needs one.
 
 A tangent or cotangent that counts in some places only has passed a branch that was not
 taken. Behind a sum, a slice or a matrix product the places are others; the functions here
@@ -100,7 +100,7 @@ def unbounded_above(order: Sequence[Node], below: set[Node]) -> set[Node]:
 
 @dataclass(frozen=True)
 class Walk:
-    """What one walk over the graph knows of the nodes it meets.
+    """Knowledge of one walk over the graph about the nodes that it meets.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Walk:
 
     @cached_property
     def nodes(self) -> set[Node]:
-        """Those of this walk, for who asks."""
+        """Strong zeros of this walk, for callers."""
         return set(self.order)
 
     def __contains__(self, node: Node) -> bool:

@@ -40,7 +40,7 @@ from .spectra.projectors import in_projectors
 
 __all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
 
-#: What simplification made of nodes, for derivatives of one formula with respect to several arrays.
+#: Simplified nodes, for derivatives of one formula with respect to several arrays.
 Known: TypeAlias = dict[Node, Node]
 _VIEWS = ("slice", "gather", "reshape", "contract", "take")
 

@@ -298,7 +298,7 @@ _FORMS = {
     "where": "{1} if {0} else {2}",
 }
 
-#: What operations are called, where it is not their own name: outputs are y0 and y1, as Bessel functions are.
+#: Names of operations where they are not their own: outputs are y0 and y1, as Bessel functions are.
 _NAMES = {**LIBM, **{op: f"scipy_{op}" for op in LIBRARY}}
 complete((*_FORMS, *LIBM, *OWN, *LIBRARY), __name__, SIGNATURES)
 

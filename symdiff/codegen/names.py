@@ -63,7 +63,7 @@ def docstring(text: str) -> str:
 
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
-#: What begins the names of the generated source itself.
+#: Prefixes of the names of the generated source itself.
 OWN = "sd_"
 
 _KEYWORDS = """

@@ -1,4 +1,4 @@
-"""How rows are covered by blocks: neighbours in a sample that are loaded and stored together.
+"""Covers of rows by blocks: neighbours in a sample that are loaded and stored together.
 
 A block is moved by whole registers, a column as it is. C and the interpreter's instructions are written from the same
 two coverings, of the elements of an input that are wanted and of a whole output. They differ in the widths that

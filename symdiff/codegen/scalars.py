@@ -52,7 +52,7 @@ class Parts:
         The arguments where a function is defined, and where it is called.
     """
 
-    #: What ends a statement.
+    #: End of a statement.
     end = ""
 
     def __init__(self, program: Program) -> None:

@@ -18,7 +18,7 @@ __all__ = ["Printable", "brief", "clip", "listing", "record_text", "term_text", 
 
 
 class Printable(Protocol):
-    """What is printed of a node."""
+    """A node as it is printed."""
 
     is_input: bool
     is_constant: bool
@@ -37,7 +37,7 @@ class Printable(Protocol):
 
     @property
     def payload(self) -> Any:
-        """What else defines it."""
+        """The rest of its definition."""
 
     @property
     def name(self) -> Any:
@@ -65,7 +65,7 @@ _INFIX = {
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"},
     **{"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!=", "logical_and": "&", "logical_or": "|"},
 }
-#: How tightly operators bind.
+#: Precedence of operators.
 _BINDS = {"add": 2, "subtract": 2, "multiply": 3, "divide": 3, "negative": 4, "power": 5, **dict.fromkeys(
     ("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or"), 1)}
 

@@ -84,7 +84,7 @@ INLINED = ("named", "stop_gradient", "custom", "spectral", "isotropic", "expm", 
 #: Functions of numbers that take longer for some arguments than for others; nodes of all others are counted together.
 BY_ARGUMENTS = frozenset(("power",))
 
-#: What is written in terms of other operations: names, barriers, custom functions and functions of matrices; and
+#: Operations that are written in terms of others: names, barriers, custom functions and functions of matrices; and
 #: recurrences, whose bodies may hold them.
 WRAPPER = 1
 #: Operations that may raise.
@@ -93,11 +93,11 @@ FAILING = 2
 CHOICE = 4
 #: Operations through which a derivative may be a strong zero: functions with supports, and a few of arrays.
 BRANCHING = 8
-#: What holds an exponential in a form of its own.
+#: Operations that hold an exponential in a form of their own.
 EXPONENTIAL = 16
 #: Functions that vanish at 0, or do so less the beginning of their series.
 VANISHING = 32
-#: What divides by an argument, or may; powers by 0 and whole numbers above do not.
+#: Operations that divide by an argument, or may; powers by 0 and whole numbers above do not.
 INVERSE = 64
 #: Functions that a scalar program has no operation for.
 EXPANDED = 128

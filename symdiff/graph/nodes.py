@@ -106,7 +106,7 @@ class Node(Unique):
 
     @property
     def assumptions(self) -> Assumptions:
-        """What is known of the numbers of an input; of any other node :mod:`symdiff.rewrite.facts` finds it."""
+        """Facts about the numbers of an input; of any other node :mod:`symdiff.rewrite.facts` finds it."""
         return self.payload.assumptions if type(self.payload) in (Declared, Placeholder) else NOTHING_KNOWN
 
     def __repr__(self) -> str:

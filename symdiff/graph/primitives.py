@@ -30,7 +30,7 @@ Item: TypeAlias = tuple[Dim, int, Dim | None]
 
 
 class Assumptions(NamedTuple):
-    """What is known of the numbers of an input: of its elements, or of the matrices in its last two axes.
+    """Facts about the numbers of an input: of its elements, or of the matrices in its last two axes.
 
     What follows from a fact is noted as well: definite and diagonal matrices are symmetric, diagonal ones
     triangular both ways, correlations definite; elements of a simplex are positive.
@@ -52,7 +52,7 @@ class Assumptions(NamedTuple):
 
     @property
     def of_matrices(self) -> Assumptions:
-        """What is known of matrices, without what is known of elements and of last axes."""
+        """Facts about matrices alone, without those about elements and last axes."""
         return self._replace(positive=False, between=(), simplex=False, ordered=False)
 
     @property
@@ -64,7 +64,7 @@ class Assumptions(NamedTuple):
         return ""
 
 
-#: Of most inputs nothing is known.
+#: Facts of most inputs: none.
 NOTHING_KNOWN = Assumptions()
 
 
@@ -92,14 +92,14 @@ class Contraction(NamedTuple):
 
 
 class Diagonal(NamedTuple):
-    """Where a row of a delta has its 1: at ``start + step * row``."""
+    """Place of the 1 in a row of a delta: at ``start + step * row``."""
 
     start: Dim
     step: int
 
 
 class Place(NamedTuple):
-    """Where a unit vector has its 1."""
+    """Place of the 1 in a unit vector."""
 
     at: Dim
 
@@ -232,7 +232,7 @@ class Isotropic(NamedTuple):
 
     @property
     def is_by_matrix(self) -> bool:
-        """Whether g of each matrix depends on its own eigenvalues alone."""
+        """True where g of each matrix depends on its own eigenvalues alone."""
         return bool(self.slopes.ndim == self.function.ndim + 1)
 
 
@@ -271,7 +271,7 @@ class Zeros(Enum):
 
 
 class Cost(Enum):
-    """What an element of the result costs."""
+    """Cost of an element of the result."""
 
     FREE = "nothing, and nothing is known of its zeros"
     STRUCTURE = "nothing: zeros and ones by arithmetic on indices"
@@ -465,7 +465,7 @@ DELTAS = costing(Cost.STRUCTURE)
 LISTED, BY_POSITION = (
     frozenset(name for name, row in PRIMITIVES.items() if row.payload is kind) for kind in (Picks, Taken)
 )
-#: What is iterated until it converges, by LAPACK.
+#: Operations that LAPACK iterates until they converge.
 ITERATED = frozenset({"eigvalsh", "eigenvectors"})
 #: Cofactors, which straight-line code has for few rows only.
 ADJUGATES = frozenset({"adjugate", "adjugate_differential"})

@@ -1,4 +1,4 @@
-"""How named sizes get their numbers: from the lengths of the axes that arrays come with.
+"""Numbers of named sizes, from the lengths of the axes that arrays come with.
 
 What gives each size its number is found from the shapes alone, as a list of equations in an order
 that can be followed. Here they are followed; the NumPy emitter prints them.
@@ -20,7 +20,7 @@ __all__ = ["Equation", "bind", "check_told", "equations", "match"]
 
 
 class Equation(NamedTuple):
-    """How one named size follows from an axis: ``name = (length - rest) / factor``.
+    """One named size by an axis: ``name = (length - rest) / factor``.
 
     Parameters
     ----------

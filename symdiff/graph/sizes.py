@@ -334,7 +334,7 @@ LEAST = 16
 
 
 class Least:
-    """What symbolic sizes are taken to be at least, and whether an answer of :func:`sign` counted on it."""
+    """Least value of symbolic sizes, and whether an answer of :func:`sign` counted on it."""
 
     def __init__(self, number: int, outer: Least | None) -> None:
         self.number = number
@@ -405,7 +405,7 @@ class Span(NamedTuple):
 
     @property
     def always_fits(self) -> bool:
-        """Whether the axis has these places whatever numbers letters stand for."""
+        """True where the axis has these places whatever numbers letters stand for."""
         last = self.start if self.length is None else self.start + (self.length - 1) * self.step
         low, high = (self.start, last) if self.step > 0 else (last, self.start)
         ends = low, self.size - 1 - high, 0 if self.length is None else self.length

@@ -1,4 +1,4 @@
-"""What moves elements or folds axes: reductions, slices and their transposes, joins, names; and recurrences."""
+"""Operations that move elements or fold axes: reductions, slices and transposes, joins, names; recurrences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .nodes import BOOL, INT, REAL, Node, broadcast_shapes, intern, placeholder
 from .primitives import Along, Authored, Axes, Body, Half, Item, Items, Joint, Opaque, Picks, Recurrence, Taken
 from .sizes import Dim, Shape, product, show
 
-#: What a whole number in a tuple takes.
+#: Bytes of a whole number in a tuple.
 INDEX_BYTES = 40
 
 
@@ -304,7 +304,7 @@ def recurrence(body: Body, args: Sequence[Node], length: Dim, reverse: bool = Fa
 
 
 class Part(NamedTuple):
-    """Where in a recurrence's value one of its results stands."""
+    """Place of one result in a recurrence's value."""
 
     start: Dim
     size: Dim

@@ -84,7 +84,7 @@ def number_nodes(roots: Iterable[Node]) -> Numbered:
 
 
 class Survey(NamedTuple):
-    """What there is below some roots.
+    """Survey of the nodes below some roots.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Survey(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return len(self.apart) + sum(self.alike.values())
 
 
@@ -186,7 +186,7 @@ def axes_of(node: Node, x: Node) -> tuple[int, ...]:
     return tuple([axis + x.ndim for axis in node.payload.axes])
 
 
-#: How each constructor is called with a node's payload and other arguments.
+#: Calls of each constructor with a node's payload and other arguments.
 _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "contract": lambda n, a: contract(a, n.payload.labels, n.payload.out, dict(n.payload.repeated)),
     "reduce": lambda n, a: reduce(n.op, a[0], axes_of(n, a[0])),

@@ -1,4 +1,4 @@
-"""What every stage stands on: limits, the budget of one call, files, and what a public function needs.
+"""The ground of every stage: limits, the budget of one call, files, and what a public function needs.
 
 Takes
     nothing of a formula: no module here knows nodes

@@ -1,4 +1,4 @@
-"""What to write in place of names that other libraries have."""
+"""Advice on names that other libraries have: what to write in their place."""
 
 from __future__ import annotations
 

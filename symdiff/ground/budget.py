@@ -26,14 +26,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-#: What making a node, and putting it where it belongs, takes in steps.
+#: Steps that a node takes to make and to put where it belongs.
 NODE_STEPS = 3
 #: Nanoseconds of a step.
 STEP_TIME = 10_000
 
 
 class Account:
-    """What is left of a budget."""
+    """Rest of a budget."""
 
     __slots__ = ("budget", "memory", "nodes", "steps")
 

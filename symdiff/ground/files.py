@@ -17,7 +17,7 @@ from ..errors import DataError
 __all__ = ["REMEDY", "check_writable", "replace_file", "write_folder"]
 
 
-#: What to do about a file that is there.
+#: Advice where a file is there already.
 REMEDY = "choose another name, or pass overwrite=True (on the command line: --overwrite)"
 
 

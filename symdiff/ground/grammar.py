@@ -100,7 +100,7 @@ _CHARACTER_HINTS = {
 
 #: The one word of Python that is a function here.
 LOOP = "while"
-#: What is meant by a symbol where a formula begins.
+#: Meaning of a symbol where a formula begins.
 MEANT = {"|": "; write abs(x)"}
 
 

@@ -68,7 +68,7 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
     return Boundary(function, _told)
 
 
-#: What Python calls for an operator, with two underscores around it.
+#: Methods that Python calls for operators, without the underscores around them.
 _OPERATORS = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"),
     *("radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rand", "ror", "rxor"),
@@ -130,7 +130,7 @@ def _refuse_call(
         raise ArgumentError(f"{title} has {twice} by position and by name; expected {title}({form:.400})")
 
 
-#: What may stand for an argument that is missing.
+#: Values that stand for a missing argument.
 _STANDING = {"name": "'x'", "n": "3", "vector": "'v'", "tangent": "'v'", "seed": "'v'", "folder": "'folder'"}
 
 

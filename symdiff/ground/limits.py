@@ -71,7 +71,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Budget:
-    """How much one call may make and do for a formula; going beyond raises ``LimitError``.
+    """Work and memory that one call may spend on a formula; going beyond raises ``LimitError``.
 
     Parameters
     ----------

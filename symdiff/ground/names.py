@@ -1,4 +1,4 @@
-"""What a name is: of an input, of a part of a formula, of a size."""
+"""Names of inputs, of parts of formulas, and of sizes."""
 
 from __future__ import annotations
 

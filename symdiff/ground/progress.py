@@ -1,4 +1,4 @@
-"""How far a long call is, told on standard error where that was asked for: a bar on a terminal, else a line a stage.
+"""Progress of a long call, told on standard error where that was asked for: a bar on a terminal, else a line a stage.
 
 A public call opens the report (:class:`reported`), and every stage that it runs says when it begins. The report
 belongs to the context of its call, as traces do; without one, saying so looks at one context variable.

@@ -1,4 +1,4 @@
-"""What each stage made of a formula, written to files where ``SYMDIFF_DUMP`` names a folder.
+"""Results of each stage for a formula, written to files where ``SYMDIFF_DUMP`` names a folder.
 
 A public call opens a trace (:func:`traced`), a subfolder of its own, and every stage that it runs
 may write what it made (:func:`record`), as a file numbered in order. A trace belongs to the context

@@ -10,7 +10,7 @@ import os
 __all__ = ["DISTRIBUTION", "VERSION", "other_distribution", "pip_install"]
 
 VERSION = "0.1.0"
-#: What pip calls the package. On PyPI the name of the package itself is another project's, of the same import name.
+#: Name of the distribution for pip. On PyPI the name of the package is another project's, of the same import name.
 DISTRIBUTION = "symdiff-compiler"
 
 

@@ -174,7 +174,7 @@ def _pinned(node: Node) -> dict[int, int]:
 
 
 _Sparse: TypeAlias = tuple[dict[tuple[int, ...], int], tuple[int, ...]]
-#: What a product of factors without a common label counts as many times: it makes more elements, and sums none.
+#: Weight of a product of factors without a common label: it makes more elements, and sums none.
 _APART = 1.5
 
 

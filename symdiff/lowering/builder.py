@@ -25,7 +25,7 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 _EXACT = 64
 #: Numbers up to this exponent may be multiplied by such a power of two and stay a double's.
 _ROOM = 900
-#: How many factors of a quotient are looked through for a root.
+#: Most factors of a quotient that are looked through for a root.
 _LOOK = 4
 #: Functions of which f(-x) = f(x), and those of which f(-x) = -f(x), in the libraries' bits as well.
 _EVEN = frozenset(CODES[name] for name in ("abs", "cos", "cosh"))

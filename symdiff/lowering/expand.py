@@ -1,4 +1,4 @@
-"""What operations along axes are in terms of maxima, sums and functions of numbers: norm, softmax, cumprod and others.
+"""Operations along axes in terms of maxima, sums and functions of numbers: norm, softmax, cumprod and others.
 
 Two stages need it. Loops are found in nodes, where a softmax over a long axis becomes a maximum, a sum and a map.
 Straight-line code is written from scalars, where it is one row of them after the other. Each expansion is written
@@ -44,7 +44,7 @@ V = TypeVar("V")
 
 
 class Values(Protocol[V]):
-    """What an expansion is written in: arrays, and numbers for each row of one."""
+    """Operations for expansions: of arrays, and numbers for each row of one."""
 
     def number(self, value: float) -> V:
         """Return a number."""
@@ -147,7 +147,7 @@ _OF_EXPONENTIALS = frozenset({"logsumexp", "softmax", "log_softmax"})
 
 
 class Fold(NamedTuple):
-    """What a running operation makes of the value so far and the next element, and what of the first element.
+    """A running operation: the value so far and the next element to the next value, and the first element to the first.
 
     Both are operations of the scalar program, since straight-line code has one after the other.
     """

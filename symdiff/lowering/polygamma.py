@@ -82,7 +82,7 @@ def trigamma(builder: ProgramBuilder, x: int) -> int:
 
 
 class _Argument:
-    """What digamma and trigamma of one argument have in common; equal operations are one value."""
+    """Common parts of digamma and trigamma of one argument; equal operations are one value."""
 
     def __init__(self, builder: ProgramBuilder, x: int) -> None:
         self.builder = builder

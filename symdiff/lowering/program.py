@@ -42,7 +42,7 @@ _ROW, _LINES = 8, 30
 
 
 class Scalars(Protocol):
-    """What is printed of a program; see :class:`symdiff.lowering.program.Program`."""
+    """A program as it is printed; see :class:`symdiff.lowering.program.Program`."""
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -74,7 +74,7 @@ class Scalars(Protocol):
 
     @property
     def wide(self) -> bool:
-        """Whether float64 is asked for."""
+        """True where float64 is asked for."""
 
 
 def program_lines(program: Scalars) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _values(numbers: Sequence[int]) -> str:
 
 
 class Listed:
-    """What is printed as lines: all of them by ``str``, the first by ``repr``."""
+    """Lines as they are printed: all of them by ``str``, the first by ``repr``."""
 
     def lines(self) -> Iterator[str]:
         """Give all lines."""
@@ -216,12 +216,12 @@ class Program(Listed):
 
     @property
     def tally(self) -> dict[str, int]:
-        """How often there is each operation that there is."""
+        """Number of each operation."""
         return {name: count for name, count in zip(OPERATIONS, self.tape.tally(), strict=True) if count}
 
     @property
     def operations(self) -> int:
-        """How many values are computed."""
+        """Number of values that are computed."""
         return sum(count for name, count in self.tally.items() if name not in GIVEN)
 
     @property

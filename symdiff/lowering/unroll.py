@@ -31,12 +31,12 @@ from .program import CODES, OPERATIONS, Port, Program
 
 #: Terms of the longest sum that is searched: the time stays linear in the length of the program.
 _LONGEST = 64
-#: What a division counts as beside a product.
+#: Cost of a division beside a product.
 _DIVISION = 6
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _NEGATIVE = (
     CODES[name] for name in ("add", "subtract", "multiply", "divide", "negative")
 )
-#: Of each operation, whether it is a sum; and its kind, by the numbers of :meth:`Tape.sums_to_search`.
+#: True for each operation that is a sum; and the kind of each, by the numbers of :meth:`Tape.sums_to_search`.
 _IS_SUM = bytes(name in ("add", "subtract") for name in OPERATIONS)
 _KIND_OF = {"multiply": 1, "divide": 2, "negative": 3, "add": 4, "subtract": 5}
 _KINDS = bytes(_KIND_OF.get(name, 0) for name in OPERATIONS)
@@ -274,7 +274,7 @@ def unroll(
 
 
 _OTHER, _NONE, _FUNCTION = -1, -2, 256
-#: How functions of numbers are lowered: the number of one of :data:`PAIRS`; that of a function of one number, which is
+#: Ways to lower functions of numbers: the number of one of :data:`PAIRS`; that of a function of one number, which is
 #: an operation of programs as it is, and this more; or something else.
 _SCALAR = {name: _FUNCTION + CODES[name] if is_plain(name) else PAIRS.get(name, _OTHER) for name in FUNCTIONS}
 

@@ -1,4 +1,4 @@
-"""What people read: formulas as text, Unicode, LaTeX and MathML, straight from the graph.
+"""Formulas for people to read: text, Unicode, LaTeX and MathML, straight from the graph.
 
 Takes
     graph nodes

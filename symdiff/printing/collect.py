@@ -269,15 +269,15 @@ class _Collector:
     def __init__(self, order: Sequence[Node]) -> None:
         self.order = order
         self.new: dict[Node, Node] = {}
-        #: What the nodes that were put together here consist of.
+        #: Parts of the nodes that were put together here.
         self.parts: dict[Node, CollectedProduct] = {}
         #: The same, decomposed as far as can be.
         self.deeper: dict[Node, CollectedProduct] = {}
         #: The terms of the sums that were put together here.
         self.sums: dict[Node, Sequence[CollectedProduct]] = {}
-        #: Those that begin with like terms, each with its place among all.
+        #: Sums that begin with like terms, each with its place among all.
         self.beginning: dict[object, dict[Node, int]] = {}
-        #: How many factors are written for each.
+        #: Number of factors that are written for each.
         self.lengths: dict[Node, int] = {}
         #: Sums of products of arrays by their factors.
         self.dots: dict[object, Node] = {}

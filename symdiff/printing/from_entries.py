@@ -167,7 +167,7 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
 
 #: Arrays of more elements stay sums.
 _LARGEST = 64
-#: What another form of the same derivative is shorter by, at least: below, they differ in the order of factors.
+#: Least gain of another form of the same derivative: below, they differ in the order of factors.
 _MUCH = 0.95
 #: Operations that have a slope wherever they have a value.
 _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract", "add", "subtract", "multiply",
@@ -303,7 +303,7 @@ def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[
     return found
 
 
-#: What moves entries to other places.
+#: Operations that move entries to other places.
 _MOVED: dict[str, Callable[[Node, dict[Node, dict[tuple[int, ...], Node]]], dict[tuple[int, ...], Node] | None]] = {
     "reshape": _reshaped,
     "pad": _padded,

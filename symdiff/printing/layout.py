@@ -1,4 +1,4 @@
-"""How a formula is laid out: on one line, or as definitions and a result.
+"""Layout of a formula: on one line, or as definitions and a result.
 
 A piece that stands in several places is defined once where that is shorter, and so is one
 that would be nested too deeply or grow too long to read. Every term is written once, so a
@@ -46,7 +46,7 @@ class Layout(NamedTuple):
 class Style(ABC):
     """A way of writing terms; one method a kind of term, found by name."""
 
-    #: Whether vectors of neighbours are written by index.
+    #: True where vectors of neighbours are written by index.
     neighbours: ClassVar[bool] = False
     #: Rules of reading that the style has besides those of all.
     readings: ClassVar[Sequence[Readings]] = ()

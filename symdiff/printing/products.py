@@ -127,7 +127,7 @@ class CollectedProduct:
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are so many factors that it stays one factor: chains would be copied in every link."""
+        """True of so many factors that it stays one factor: chains would be copied in every link."""
         return len(self.over) + len(self.under) > WINDOW
 
     def key(self) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ _VULGAR = {(1, 2): "½", (1, 3): "⅓", (2, 3): "⅔", (1, 4): "¼", (3, 4): "¾
 
 
 class MathSigns(Style):
-    """How a name, a power, a quotient or a choice looks."""
+    """Spelling of names, powers, quotients and choices."""
 
     names: ClassVar[dict[str, str]] = {
         "sigmoid": "σ",

@@ -313,7 +313,7 @@ def _moves_through(x: Node, shape: Shape) -> bool:
     return same or any(a.is_reshape and a.args[0].shape == shape for a in x.args)
 
 
-#: How many nodes of element-by-element functions a reshape is moved through.
+#: Most nodes of element-by-element functions that a reshape is moved through.
 _REACH = 64
 
 

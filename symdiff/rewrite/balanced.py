@@ -154,7 +154,7 @@ class _Factor(NamedTuple):
 
     @property
     def size(self) -> float:
-        """How the product goes by it."""
+        """Power of it in the product."""
         return self.step * self.way
 
     def applied(self, product: Node | None) -> Node:

@@ -173,7 +173,7 @@ def _spread(condition: Node, x: Node, axis: int) -> Node:
     return reshape(condition, (*condition.shape, *[1] * (x.ndim - axis - condition.ndim)))
 
 
-#: What counts positions in another way, by what takes or moves and of what.
+#: Other ways to count positions, by what takes or moves and of what.
 _COUNTED = {
     ("take", "slice"): _taken_of_part,
     ("take", "concatenate"): _taken_of_joint,
@@ -198,7 +198,7 @@ class Placed(NamedTuple):
 
     @property
     def is_few(self) -> bool:
-        """Whether there are clearly fewer positions than elements of the axis."""
+        """True where positions are clearly fewer than elements of the axis."""
         sizes = [at.size for _, at in self.terms]
         return all(isinstance(size, int) for size in sizes) and 2 * sum(map(int, sizes)) <= self.size
 

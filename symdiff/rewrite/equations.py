@@ -79,7 +79,7 @@ class Times(NamedTuple):
 
 
 Pattern: TypeAlias = Letter | Value | Applied | Transposed | Plus | Times
-#: What letters stand for.
+#: Kinds of nodes that letters stand for.
 Meaning: TypeAlias = dict[str, Node]
 #: Makes a node of an operation and its arguments.
 Apply: TypeAlias = Callable[..., Node]
@@ -442,12 +442,12 @@ class Identity(Rule):
 
     @cached_property
     def left(self) -> Pattern:
-        """What is looked for."""
+        """Left side: the pattern."""
         return read(self.pattern, self.kinds)
 
     @cached_property
     def right(self) -> Pattern:
-        """What is put in the place of the left side."""
+        """Right side: the replacement."""
         return read(self.result, self.kinds)
 
     @cached_property

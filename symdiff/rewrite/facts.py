@@ -1,4 +1,4 @@
-"""What is known of the numbers of any node: symmetric, triangular, definite, positive, ...
+"""Facts about the numbers of any node: symmetric, triangular, definite, positive, ...
 
 A fact follows from the form of a formula (``X @ X.T`` is symmetric) and from what is declared of its inputs. Each
 function looks down a few operations and says yes only where a fact holds whatever the numbers are, for inputs that
@@ -167,9 +167,9 @@ def _placed(node: Node) -> tuple[Node, dict[int, int]]:
     return (inside, places) if k == inside.ndim else (node, {axis - node.ndim: axis for axis in range(node.ndim)})
 
 
-#: How deep is looked, at how many factors, and how many summed labels are tried in every order.
+#: Depth of a look, most factors of it, and most summed labels that are tried in every order.
 _DEPTH, _FACTORS, _SUMMED = 6, 8, 4
-#: How deep functions of pairs are looked into.
+#: Depth to which functions of pairs are looked into.
 _PAIRS = 12
 #: Operations whose result is skew, triangular or orthogonal where their argument is.
 _KEEPING = frozenset(("negative", "inv", "named"))

@@ -24,7 +24,7 @@ from ..graph.kinds import WRAPPER
 from ..graph.scalars.functions import scalar_constant
 from .matrices.functions import isotropic_of
 
-#: What stands in a formula and is written in terms of other operations.
+#: Operations that are written in terms of others.
 WRAPPERS = ("named", "stop_gradient", "custom")
 
 

@@ -78,9 +78,9 @@ class CalledPlaces:
         return CalledPlaces(self.at, start, step, count, self.width)
 
 
-#: What is read of an axis: a regular part, a list of positions, or positions that a call brings.
+#: Part of an axis that is read: a regular part, a list of positions, or positions that a call brings.
 Entry: TypeAlias = "Item | ListedPlaces | CalledPlaces"
-#: What is read of each axis.
+#: Parts of each axis that are read.
 Part: TypeAlias = tuple[Entry, ...]
 #: An argument's part for each argument, None where none of it is read, and what is made of these.
 Inward: TypeAlias = tuple[list["Part | None"], Callable[[list[Node]], Node]]
@@ -109,15 +109,15 @@ def is_open(x: Node) -> bool:
 
 
 class _Narrowed:
-    """What is read of each node, and what is computed for it."""
+    """Parts of nodes that are read, and what is computed for them."""
 
     def __init__(self, roots: Sequence[Node], order: Sequence[Node]) -> None:
         self._roots, self._order = roots, order
-        #: Whether anything is computed in part.
+        #: True where anything is computed in part.
         self.found = False
-        #: What is read whole.
+        #: Nodes that are read whole.
         self._whole = set(roots)
-        #: What is read of other nodes: the part that is computed for it, None for all, and what is read of that.
+        #: Parts of other nodes that are read: the part that is computed for it, None for all, and what is read of that.
         self._read: dict[Node, dict[Part, tuple[Part | None, Part]]] = {}
         for node in reversed(order):
             if node.args:

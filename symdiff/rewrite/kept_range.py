@@ -1,4 +1,4 @@
-"""Whether a rewrite keeps the range in which a formula is finite.
+"""Tell whether a rewrite keeps the range in which a formula is finite.
 
 A number of a dtype has a largest and a smallest size. A product that is grouped in another way has other partial
 products, and these may overflow, or underflow, where those that were written do not: ``exp(2 u) * y**2`` is nan or 0 at
@@ -26,15 +26,15 @@ from ..ground.gc_pause import noted, notes
 
 T = TypeVar("T")
 
-#: How many sizes there are of which those of variables are made.
+#: Number of sizes of which those of variables are made.
 _VARIABLES = 64
 #: Sizes up to which nothing overflows, and by how much one may exceed another: numbers such as 2 and pi, and roundings.
 _SMALL, _SLACK = 40.0, 4.0
 #: Numbers between which a constant has all its digits, with room for what it is multiplied by.
 _LEAST, _LARGEST = 1e-290, 1e290
-#: How many signs, names and numbers in front are looked through.
+#: Most signs, names and numbers in front that are looked through.
 _DEPTH = 12
-#: How deep nodes are told apart.
+#: Depth to which nodes are told apart.
 _FORM = 3
 #: Operations whose results are products that may be grouped in several ways.
 PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
@@ -80,7 +80,7 @@ _OF_QUOTIENT: dict[str, Callable[[Sizes], Sizes]] = {
     "bernoulli_quotient": lambda t: -larger(t, _ZERO),
     **dict.fromkeys(("exp_remainder_1", "exp_remainder_2", "exp_remainder_3"), lambda t: larger(t, _ZERO)),
 }
-#: Those that are near 1 far out.
+#: Functions that are near 1 far out.
 _NEAR_ONE = frozenset(("tanh", "sign"))
 #: The value of an operation by the values of its arguments, in exponents.
 _VALUES: dict[str, Callable[..., Sizes]] = {

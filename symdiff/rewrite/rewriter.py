@@ -124,7 +124,7 @@ _TURNS = 1_000
 _ORDINARY = 8
 #: Most nodes that rules settle within each other.
 _NESTED = 1_000
-#: How far below what a rule gave there may be nodes that it made.
+#: Depth to which a rule's result is rewritten again.
 _MADE = 3
 #: Which rules a pass applies, each level those of the level before and more. A node is marked with
 #: the level at which no rule fits it or anything below it, and with that at which none fits the node itself: a later

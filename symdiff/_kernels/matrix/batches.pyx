@@ -136,7 +136,7 @@ cdef class Matrices:
 
 
 cdef class Arguments:
-    """What a kernel takes, and the arrays that it points to."""
+    """Arguments of a kernel, and the arrays that it points to."""
 
     cdef sd_matrix_call call
     cdef cnp.ndarray a

@@ -364,7 +364,7 @@ cdef Py_ssize_t _rehash(uint32_t **keys, uint16_t **numbers, Py_ssize_t slots) e
     return more
 
 
-#: What is known of a value: somebody wants it; it will be computed together with the operation that reads it.
+#: Facts about a value: somebody wants it; it will be computed together with the operation that reads it.
 cdef enum:
     WANTED = 1
     DELAYED = 2
@@ -594,7 +594,7 @@ cdef array.array _first_loads(Tape tape):
     return first
 
 
-#: What storing a chain's last value takes for one vector, in times of a step that reads one operand from memory.
+#: Time to store a chain's last value for one vector, in times of a step that reads one operand from memory.
 cdef double STORE = 1.6
 #: Chains among which the next one is chosen, and how far the unit for divisions may be behind.
 cdef double BEHIND = 10.0
@@ -640,14 +640,14 @@ cdef class _Schedule:
 
     cdef Steps steps
     cdef Py_ssize_t count
-    #: Where each chain begins, and those of which each step is one.
+    #: Begin of each chain, and the chains that steps are in.
     cdef int32_t *begins
     cdef int32_t *chain
     #: For each chain how long it occupies the unit for divisions, what it costs, and when what it needs was computed.
     cdef double *slow
     cdef double *cost
     cdef double *there
-    #: How many of the chains that it needs are missing; where the chains that need it begin, and these.
+    #: Number of the chains that it needs and that are missing; where the chains that need it begin, and these.
     cdef int32_t *missing
     cdef int32_t *edges
     cdef int32_t *needed_by

@@ -139,16 +139,16 @@ cdef class _Allocator:
     cdef readonly Allocation found
     cdef array.array times
     cdef const int32_t *made
-    #: Where the readers of each value begin: the steps that may read it in a register, in their order.
+    #: Begin of the readers of each value: the steps that may read it in a register, in their order.
     cdef int32_t *begins
     cdef int32_t *readers
-    #: Whether a reader finds the value in some register; whether one may find it in the register that is given away.
+    #: Flags: a reader finds the value in some register; one may find it in the register that is given away.
     cdef uint8_t *taken
     cdef uint8_t *open
-    #: How many steps read each value at all, and whether it is needed in memory.
+    #: Number of steps that read each value at all, and whether it is needed in memory.
     cdef int32_t *reads
     cdef uint8_t *kept
-    #: How many operands each step reads from memory, if it may read registers.
+    #: Number of operands that each step reads from memory, if it may read registers.
     cdef uint8_t *operands
     #: Times at which registers are lost, ascending, the end last.
     cdef double *barriers
@@ -440,13 +440,13 @@ cdef class Writer:
     cdef Form *forms
     cdef Py_ssize_t shapes
     cdef int32_t *place
-    #: How often each value will be read from memory.
+    #: Number of reads of each value from memory.
     cdef int32_t *uses
     cdef int32_t *free
     cdef Py_ssize_t free_count, free_room
     cdef int32_t *words
     cdef Py_ssize_t length, room
-    #: Where each instruction begins.
+    #: Begin of each instruction.
     cdef int32_t *begins
     cdef Py_ssize_t count, begins_room
     cdef int32_t save

@@ -1,4 +1,4 @@
-"""What Python does not undo or leave by itself: blocks, errors without frames of the package, and loaded libraries.
+"""Scopes that Python does not undo or leave by itself: blocks, errors without frames of the package, and loaded libraries.
 
 Python calls the handlers of signals between any two steps of its own: also between the beginning of a block and the note
 of it, or on the way into ``finally``. What is undone at the end of a block of a ``with`` statement here is begun and

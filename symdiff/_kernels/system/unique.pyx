@@ -148,7 +148,7 @@ cdef class Unique:
 
 
 cdef PyObject **slots = NULL
-#: What is in each slot: nothing, an object that is gone, or bits of the key of the one that is there.
+#: Content of each slot: nothing, an object that is gone, or bits of the key of the one that is there.
 cdef uint8_t *tags = NULL
 cdef size_t mask = 0
 #: Objects of the table, and slots that are not free: those of objects that are gone are used again when it is copied.
@@ -158,7 +158,7 @@ cdef uint64_t version = 0
 
 
 cdef class _Operation:
-    """What is known of an operation: bits of ``below``, its number, and what gives the bits that do not hold."""
+    """Facts about an operation: bits of ``below``, its number, and what gives the bits that do not hold."""
 
     cdef uint64_t bits
     cdef uint16_t number
@@ -172,7 +172,7 @@ cdef enum: OWN = 24
 _EVERYWHERE = frozenset((
     "input", "constant", "named", "add", "subtract", "multiply", "divide", "negative", "power", "reshape",
 ))
-#: How many have numbers, and for each predicate which numbers it is true of.
+#: Number of those that have numbers, and for each predicate the numbers that it is true of.
 cdef int numbers_taken = 0
 cdef uint8_t passes[SD_PREDICATES][SD_NUMBERS]
 #: Which operations of objects without a shape walks may count, and how many of each the last such walk has met.

@@ -394,7 +394,7 @@ class _Opened:
         self.products: dict[Node, ColumnProduct] = {}
         self.new: dict[Node, Node] = {}
         self.labels: Iterator[int] = count()
-        #: Whether there are products of columns that are taken one by one.
+        #: True where products of columns are taken one by one.
         self.single = False
 
     def of(self, root: Node) -> Node:
@@ -624,7 +624,7 @@ def _of_one_column(product: ColumnProduct | None) -> _OneColumn | None:
     return _OneColumn(product._replace(factors=[*columns, *rest]), picked[0], eigenvalue)
 
 
-#: What stands for the eigenvalue of a column.
+#: Placeholder of the eigenvalue of a column.
 _EIGENVALUE = placeholder(("eigenvalue of a column",), ())
 
 

@@ -33,7 +33,7 @@ from ...graph.scalars.functions import FUNCTIONS, apply, compare, scalar_constan
 from ...graph.sizes import Dim
 from ...rewrite.matrices.functions import EQUAL
 
-#: What nodes are as formulas of one eigenvalue, and what makes a parameter of a node.
+#: Nodes as formulas of one eigenvalue, and the maker of a parameter of a node.
 Forms: TypeAlias = dict[Node, Node | None]
 Taking: TypeAlias = Callable[[Node], Node]
 

@@ -72,7 +72,7 @@ def prefetches(
         yield from ((OPCODES["ask_rows"], port, line * LINE, first) for first in range(0, count, LINES))
 
 
-#: What a step reads in the accumulator.
+#: Operand that a step reads in the accumulator.
 ACCUMULATOR = -1
 #: Operations that fuse with the one that computes their argument, and those they fuse with.
 _OUTER = frozenset(("add", "subtract", "multiply", "divide"))

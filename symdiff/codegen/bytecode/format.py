@@ -1,4 +1,4 @@
-"""What the embedded interpreter runs, as data."""
+"""Bytecode as data, which the embedded interpreter runs."""
 
 from __future__ import annotations
 

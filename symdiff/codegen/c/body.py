@@ -73,7 +73,7 @@ STEPS = {"in": 32, "out": 64}
 LINE = 64
 #: Least and most lines between what is asked for and what is used of a column, and of all columns together.
 LEAST, MOST, ALL = 8, 32, 256
-#: How a line is asked for that comes to the first-level cache, and to the second.
+#: Prefetches of a line to the first-level cache, and to the second.
 FIRST_LEVEL, SECOND_LEVEL = {"in": "READ_SOON", "out": "WRITTEN_SOON"}, {"in": "COME", "out": "COME"}
 
 
@@ -105,9 +105,9 @@ class RowPrefetch:
         #: Bytes of a sample.
         self.row = row = sum(sizes.values())
         self.narrow, self.told = row < WIDE, told and row < WIDE
-        #: How many samples ahead wide rows are prefetched, or 0 if they are not.
+        #: Number of samples by which wide rows are prefetched, or 0 if they are not.
         self.samples = VECTORS * lanes if WIDE <= row <= AT_ONCE // (VECTORS * lanes) else 0
-        #: How many samples ahead narrow rows are prefetched.
+        #: Number of samples by which narrow rows are prefetched.
         self.ahead = {kind: max(1, round(AHEAD / (lanes * size or 1))) * lanes for kind, size in sizes.items()}
         self._printed: set[tuple[str, int]] = set()
         self._moved: dict[str, int] = {}
@@ -164,7 +164,7 @@ class ColumnPrefetch:
     def __init__(self, program: Program) -> None:
         columns = sum(port.size for port in (*program.inputs, *program.outputs))
         self.macros = FIRST_LEVEL if LEAST * columns <= ALL else SECOND_LEVEL
-        #: How many bytes ahead.
+        #: Number of bytes ahead.
         self.ahead = LINE * min(MOST, max(LEAST, ALL // max(1, columns)))
 
     def emit(self, kind: str, port: int, row: str, start: int, count: int) -> str:
@@ -300,7 +300,7 @@ class BatchLayout(NamedTuple):
 
     @property
     def computes_single(self) -> bool:
-        """Whether numbers are computed with in float32."""
+        """True where arithmetic is in float32."""
         return self.single and not self.narrow
 
     def one_sample(self, port: int) -> bool:
@@ -382,7 +382,7 @@ FEW = 32
 
 #: Sums over the batch that are held in registers, by lanes; of more than these, all are in memory.
 HELD = {8: 8, 4: 4, 2: 4}
-#: What ends the names that belong to the second of two vectors.
+#: Suffix of the names that belong to the second of two vectors.
 SECOND = "_"
 
 ARGUMENTS = "long i,const char*const*in,const long*si,char*const*out,const long*so,V*w,void*const*fn"
@@ -399,21 +399,21 @@ class Functions:
 
     def __init__(self, program: Program, lanes: int, forms: dict[str, str], layout: BatchLayout) -> None:
         self.program, self.forms, self.layout = program, forms, layout
-        #: Whether one function computes the sine and the cosine of one angle.
+        #: True where one function computes the sine and the cosine of one angle.
         self.together = False
         self.reduce, self.item = layout.reduce, ITEM[layout.single]
-        #: How many sums there are that :meth:`definitions` takes as ``acc``; 0 where it finds them in memory.
+        #: Number of sums that :meth:`definitions` takes as ``acc``; 0 where it finds them in memory.
         self.held = 0
         self.lanes = lanes
         self.loads, self.stores = block_widths(lanes, layout.single)
         self.workspace = len(program.checks)
         #: Vectors of samples that the functions take at once.
         self.vectors = 1
-        #: What ends the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
+        #: Suffix of the names of values and addresses: nothing, or :data:`SECOND` for the second vector.
         self.end = ""
-        #: Whether the function is told, by ``near``, that all numbers are neighbours, or one number's copies.
+        #: True where the function is told, by ``near``, that all numbers are neighbours, or one number's copies.
         self.near = False
-        #: How each value is written as an operand.
+        #: Spelling of each value as an operand.
         self.names = self.fresh_names()
         self.calls: list[str] = []
         blocks = (block for _, _, block in self.store_blocks() if len(block) > 1)
@@ -438,15 +438,15 @@ class Functions:
         return [f"k{i}" if i in consts else f"v{i}{self.end}" for i in range(len(self.program.ops))]
 
     def constant(self, values: tuple[int, ...]) -> bool:
-        """Whether a block holds numbers only."""
+        """Tell whether a block holds numbers only."""
         return all(v in self.program.consts for v in values)
 
     def one_sample(self, port: int) -> bool:
-        """Whether an input is read from one sample."""
+        """Tell whether an input is read from one sample."""
         return self.layout.one_sample(port)
 
     def column(self, size: int) -> bool:
-        """Whether a port of this size lies in columns that are some distance apart."""
+        """Tell whether a port of this size lies in columns that are some distance apart."""
         return self.layout.columns and size > 1
 
     def packed(self, kind: str, port: int, element: int) -> str:

@@ -29,7 +29,7 @@ from .target import Target
 __all__ = ["CHUNK", "SHORTEST", "CSource", "LoopBody", "Target", "emit_c", "fits_shortest"]
 
 
-#: What carries on as it is where a condition does not hold any more.
+#: Operation that carries on a value as it is where a condition does not hold any more.
 _CHOSEN = {"where", "load", "const"}
 #: Lanes of float64 in the shortest vector.
 SHORTEST = 2

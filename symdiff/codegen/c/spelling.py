@@ -1,4 +1,4 @@
-"""How each operation of a scalar program is written in C over lanes.
+"""Spelling of each operation of a scalar program in C over lanes.
 
 Arithmetic is an operator. Operations without one are short functions of whole vectors. Functions
 of the platform's vector library are called through pointers found at run time; all others are
@@ -190,7 +190,7 @@ _OWN = {
     "erfcinv": (_SPECIAL, 4, ""),
 }
 
-#: Those that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.
+#: Functions that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.
 _IN_HALVES = frozenset(("lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv"))
 
 

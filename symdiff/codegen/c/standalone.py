@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTER", "FUNCTION", "FUNCTIONS", "INTEGRAND", "SIGNATURE", "emit_standalone"]
 
-#: What the function is called in the library, and the array its loader fills in.
+#: Names of the function in the library, and of the array its loader fills in.
 FUNCTION, FUNCTIONS = "symdiff_kernel", "symdiff_functions"
 
 #: The function in C. Input ``i`` holds ``count`` samples one after the other, each in C order

@@ -784,7 +784,7 @@ class ArrayCode:
         raise UnsupportedError(f"{step.results[0].op} of whole arrays has no C")
 
 
-#: Where each reduction begins, and how it goes on.
+#: Start of each reduction, and its step.
 _REDUCTIONS = {
     "sum": ("0.0", "{} + {}"),
     "prod": ("1.0", "{} * {}"),

@@ -119,7 +119,7 @@ def _lowered(
 
 
 class _Frame:
-    """What stands around the arithmetic: names, the comment, the loop over samples."""
+    """The frame of the arithmetic: names, the comment, the loop over samples."""
 
     def __init__(
         self,

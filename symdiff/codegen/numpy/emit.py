@@ -34,7 +34,7 @@ from ...graph.sizes import Dim, Size, nominal, value
 from ...lowering.matrices import said_of_indefinite
 from .writer import Writer, number
 
-#: What a symbolic size counts as when the order of a product is chosen.
+#: Nominal number of a symbolic size when the order of a product is chosen.
 NOMINAL = 64
 #: Products of at most this many factors have every order tried; of more than the second number the last two are
 #: multiplied, since trying all pairs for each product takes the cube of their number.

@@ -240,7 +240,7 @@ _LISTED = {"np.take": 1, "positions": 0}
 #: Functions of NumPy's that may have a number for an argument.
 _OF_NUMBERS = frozenset(row.numpy.removeprefix("np.") for row in FUNCTIONS.values() if row.numpy.startswith("np."))
 _OF_NUMBERS |= {"square", "broadcast_to"}
-#: What a call without these keywords has for them.
+#: Values of these keywords for a call without them.
 _USUAL = {"keepdims": False, "axis": None}
 #: Functions of :mod:`symdiff.graph.reference.numeric` that look at shapes alone.
 _SHARED = {"sech", "sigmoid_slope", "one_minus_square", "lorentzian", "direction_sin", "inversion_x", "inversion_y"}

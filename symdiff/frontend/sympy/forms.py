@@ -109,7 +109,7 @@ class Adjugate(sp.MatrixExpr):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def shape(self) -> tuple[Any, Any]:
-        """That of the matrix."""
+        """Shape of the matrix."""
         rows, columns = self.arg.shape
         return rows, columns
 

@@ -7,7 +7,7 @@ from ..primitives import Cost, costing
 from ..sizes import Dim
 
 ONE = constant(1.0)
-#: What stands for an array of zeros and ones by arithmetic on indices.
+#: Operations that stand for an array of zeros and ones by arithmetic on indices.
 STRUCTURE = costing(Cost.STRUCTURE)
 
 

@@ -43,7 +43,7 @@ class Step(NamedTuple):
     kept: Labels
 
 
-#: What a step costs: anything that can be compared, or None for a step that is not taken.
+#: Cost of a step: anything that can be compared, or None for a step that is not taken.
 StepCost: TypeAlias = Callable[[Step], Any]
 
 

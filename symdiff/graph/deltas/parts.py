@@ -128,7 +128,7 @@ def _least_part(a: Node, b: Node) -> tuple[Item, ...] | None:
     return None if is_all else tuple(found)
 
 
-#: What moves elements, and zeros to zeros.
+#: Operations that move elements, and zeros to zeros.
 _MOVING = frozenset(("pad", "slice", "scatter", "gather", "reshape"))
 
 

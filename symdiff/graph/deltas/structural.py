@@ -88,7 +88,7 @@ def _product(node: Node, args: Sequence[Node]) -> Node:
     return einsum(args, labels, out, dict(repeated))
 
 
-#: How an operation that is linear in a sum is applied to one term of it.
+#: Application of an operation that is linear in a sum to one term of it.
 _LINEAR: dict[str, Callable[[Node, Sequence[Node]], Node]] = {
     "contract": _product,
     "slice": lambda node, args: take_items(args[0], node.payload.items),

@@ -132,7 +132,7 @@ Bindings = Mapping[str, int]
 #: np.einsum's names of indices.
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-#: What elements of each kind are in NumPy.
+#: NumPy's type for each kind of elements.
 _KINDS: dict[str, type[np.generic]] = {REAL: np.float64, BOOL: np.bool_, INT: np.int64}
 
 # ---------------------------------------------------------------------------- sizes
@@ -512,6 +512,6 @@ STRUCTURE: dict[str, Callable[[Node, list[Values], Bindings], Any]] = {
     "external": _external,
     "recurrence": _recurrence,
 }
-#: What the table says that an operation means.
+#: Meanings of operations that the table has.
 _MEANINGS = {name: find_function(row.numpy) for name, row in PRIMITIVES.items() if row.numpy}
 complete((*STRUCTURE, *_MEANINGS), __name__, without=("input",))

@@ -640,7 +640,7 @@ def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 SCALARS |= {name: bounded(function) for name, function in SCALARS.items() if name not in _OF_ANY_SIZE}
 
-#: What mpmath raises where a function has no value.
+#: Errors of mpmath where a function has no value.
 NO_VALUE = (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence)
 
 

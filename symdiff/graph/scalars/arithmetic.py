@@ -28,7 +28,7 @@ APART = SUMS | {"where", "concatenate"}
 COMPLEMENTED = frozenset({"sigmoid", "ndtr"})
 #: Numbers up to which a double is told to be the square root of a whole number.
 _ROOT = 2.0**16
-#: Of an unnamed number of terms or factors, so many times as many nodes are looked at: signs may stand on signs.
+#: Nodes that are looked at for each term or factor, where no number is named: signs may stand on signs.
 _NODES = 4
 
 

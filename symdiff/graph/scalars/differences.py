@@ -24,7 +24,7 @@ from .remainders import DERIVATIVES, scalar
 #: Gives the derivative of an order.
 Derivative = Callable[[int, Node], Node]
 
-#: What is added to the order of a row for each derivative by its second place.
+#: Step of the order of a row for each derivative by its second place.
 BY_SECOND = 16
 #: x and y are near if their distance is less than this part of that to the nearest singularity.
 _NEAR = 0.25

@@ -19,7 +19,7 @@ from ..nodes import scalar_constant as scalar_constant  # noqa: PLC0414 - what o
 
 
 class Partial(Enum):
-    """What a row says in place of a formula for a partial derivative."""
+    """Entries of a row in place of a formula for a partial derivative."""
 
     ZERO = "zero almost everywhere"
     NONE = "not differentiable"
@@ -34,7 +34,7 @@ Interval: TypeAlias = tuple[float, float]
 
 
 class Range(NamedTuple):
-    """What numbers lie between, and whether an end may be one of them.
+    """Bounds of numbers, and whether they may be equal to one.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Function(NamedTuple):
 
     @property
     def is_comparison(self) -> bool:
-        """Whether it compares two numbers."""
+        """True of comparisons of two numbers."""
         return bool(self.infix) and self.gives is BOOL
 
     @property

@@ -367,7 +367,7 @@ class Remainder(NamedTuple):
 
     @property
     def even(self) -> bool:
-        """Whether the quotient is an even function."""
+        """True of quotients that are even functions."""
         return _PARITY.get(self.function) == max(self.order, 0) % 2
 
     def divides(self, n: int) -> bool:

@@ -1,4 +1,4 @@
-"""What is run how: the graph of a whole call, cut into steps over arrays.
+"""Plans: the graph of a whole call, cut into steps over arrays.
 
 Takes
     the formula of one sample, and which inputs have the batch (``calls.plan_call``)

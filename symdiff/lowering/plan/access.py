@@ -43,7 +43,7 @@ INNER = 32
 
 
 class AxisIndex(NamedTuple):
-    """Where along one axis of an array an element of a loop stands.
+    """Place of an element of a loop along one axis of an array.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class OrderError(NoLoopError):
 
 
 class CutError(Exception):
-    """What an element is made of changes within a range of a loop: it is to be cut at one of these places."""
+    """Raised where the formula of an element changes within a loop, which is to be cut at one of these places."""
 
     def __init__(self, loop: int, places: list[Dim]) -> None:
         self.loop = loop
@@ -102,7 +102,7 @@ MOST = 100_000
 
 
 class Allowance:
-    """How many more elements may be made, in all the tries for one formula together."""
+    """Number of elements that may still be made, in all the tries for one formula together."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = self.left = most
@@ -115,7 +115,7 @@ class Allowance:
 
 
 class Bounds(NamedTuple):
-    """How far loops may go.
+    """Limits of loops.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Bounds(NamedTuple):
 
 
 class LoopInput(NamedTuple):
-    """What a loop reads: an array, at a place that depends on the indices of its loops."""
+    """A port: an array that a loop reads, at a place that depends on the indices of its loops."""
 
     source: Node
     access: Access

@@ -50,9 +50,9 @@ __all__ = [
 INPUT, OUTPUT, ARENA, CONSTANT, COUNT, WINDOW = range(6)
 #: When a step runs: once before all tiles, in each tile, or once after all tiles.
 BEFORE, TILE, AFTER = range(3)
-#: What a scan computes along its last loop.
+#: Operations of a scan along its last loop.
 SCANS = ("cumsum", "cumprod", "cummax", "cummin")
-#: What may be asked of a factorization.
+#: Questions to a factorization.
 USES = ("logdet", "logabsdet", "det", "inv", "inv_transposed", "solve", "solve_transposed", "cholesky")
 
 
@@ -318,7 +318,7 @@ class FactorStep(NamedTuple):
 
 
 class FactorUse(NamedTuple):
-    """What is asked of factorized matrices.
+    """Question to factorized matrices.
 
     Parameters
     ----------

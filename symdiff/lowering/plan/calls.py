@@ -324,7 +324,7 @@ def _names_of(part: object) -> set[str]:
     return set().union(*map(_names_of, part)) if isinstance(part, tuple) else set()
 
 
-#: How many samples a plan has that takes them as an axis of one.
+#: Number of samples of a plan that takes them as an axis of one.
 SAMPLES: Size = named("(samples)")
 
 #: Elements of an array along short axes that one element of a loop may have to itself, and axes that it has where there
@@ -332,7 +332,7 @@ SAMPLES: Size = named("(samples)")
 MOST_ELEMENTS, FEWER = 4096, (8, 2)
 #: Operations of the programs of a plan from which on another one may take less, and is built sooner.
 LONG = 1000
-#: What letters are taken to be at least, one after the other, until it is known how places in arrays follow each other.
+#: Least values of letters, tried one after the other until it is known how places in arrays follow each other.
 LARGER = LEAST, 4 * LEAST, 16 * LEAST, 64 * LEAST
 
 

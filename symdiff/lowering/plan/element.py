@@ -80,7 +80,7 @@ __all__ = ["PlacedTerm", "Task", "element_of", "kept_label", "placed_terms", "su
 
 
 class Task(NamedTuple):
-    """How an array is computed by loops, before steps are made one of several.
+    """Loops that compute an array, before steps are made one of several.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class Elements:
         return rule(self, node, access) if rule is not None else None
 
     def _invariant(self, node: Node, access: Access) -> bool:
-        """Whether it pays to compute a node before the loops: it takes time, and is the same along one of them."""
+        """Tell whether it pays to compute a node before the loops: it takes time, and is the same along one of them."""
         if not self.ranges or not node.args or node.dtype is BOOL:
             return False
         same = all(is_whole(index, size) for index, size in zip(access, node.shape, strict=True))
@@ -514,7 +514,7 @@ def _alike(args: Sequence[Node], node: Node) -> Sequence[Node]:
     return args if node.dtype is BOOL else [to_real(arg) for arg in args]
 
 
-#: What costs or moves so little that it may be done again for every element.
+#: Operations that cost or move so little that they may be done again for every element.
 _FREE = frozenset(
     (
         *("add", "subtract", "multiply", "negative", "where", "abs", "minimum", "maximum", "to_real"),

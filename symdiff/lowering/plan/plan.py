@@ -65,7 +65,7 @@ class Wiring(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Whether a turn that changes nothing is the last: each turn depends on what is carried alone."""
+        """True where a turn that changes nothing is the last: each turn depends on what is carried alone."""
         read = {MEMORY, COUNTER}.isdisjoint(self.inputs)
         return read and MEMORY not in self.outputs and all(MEMORY not in copy[1:] for copy in self.copies)
 
@@ -132,7 +132,7 @@ class Plan(Listed):
 
     @property
     def estimate(self) -> Estimate:
-        """What all steps take, with nominal numbers for letters."""
+        """Time of all steps, with nominal numbers for letters."""
         each = [estimate(step) for step in self.steps]
         return Estimate(sum(one.once for one in each), sum(one.sample for one in each))
 

@@ -178,7 +178,7 @@ def _solution(
     return contract([found], [(*lead, stays, *columns)], out)
 
 
-#: What a letter and the number of samples count as when products are put in order.
+#: Nominal numbers of a letter and of samples when products are put in order.
 NOMINAL = 256
 #: Multiplications, for one sample, from which a product of two is a step of its own: of two factors of the same
 #: samples, of samples with what they share, where the samples are rows of one product, and summed over the samples.

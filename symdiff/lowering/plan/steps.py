@@ -94,7 +94,7 @@ class LoopStep(NamedTuple):
 
     @property
     def repeats_rows(self) -> bool:
-        """Whether rows of several elements are read again in each run of one of several loops."""
+        """True where rows of several elements are read again in each run of one of several loops."""
         rows = [
             {index.loop for index in port.access} - {None}
             for piece in self.pieces
@@ -365,7 +365,7 @@ class Repeated(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether a turn reads its number."""
+        """True where a turn reads its number."""
         number = self.inputs[-1]
         return number in self.outputs or any(number in sources(step) for step in nested(self.steps))
 

@@ -279,7 +279,7 @@ MOVES: dict[str, Rule] = {
 }
 
 
-#: What letters are taken to be to compare numbers of elements.
+#: Sample sizes used to compare numbers of elements.
 _LONG = 1000
 #: Longest axis of positions whose elements are pieces of their own.
 _SHORT = 8

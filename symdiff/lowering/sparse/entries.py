@@ -88,7 +88,7 @@ class BsrResult(_Shared, sparse.bsr_array):  # type: ignore[misc]
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 #: Bytes of an array of positions up to which these are compared with those of the calls before.
 MOST_POSITIONS = 1 << 16
-#: What says where the entries of a sparse array stand.
+#: Attributes with the positions of the entries of a sparse array.
 _PLACES = ("indices", "indptr", "coords", "_shape")
 
 
@@ -297,7 +297,7 @@ class Matrix(NamedTuple):
 
 
 class SparsePattern(NamedTuple):
-    """Where the entries of a matrix stand, in the order of their values.
+    """Places of the entries of a matrix, in the order of their values.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ FORMATS: tuple[str, ...] = get_args(FormatName)
 
 
 class Format(NamedTuple):
-    """How a sparse result comes back.
+    """Form in which a sparse result comes back.
 
     Parameters
     ----------

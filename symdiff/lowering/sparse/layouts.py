@@ -1,4 +1,4 @@
-"""How the values of a sparse result are computed: which formulas a kernel has, and what is done with what they give.
+"""Layouts of sparse results: which formulas a kernel computes, and where their values go.
 
 Small results of fixed size are one formula, their nonzeros in order, so that a scalar program computes these and
 nothing else. Large ones, and those of symbolic size, are a few arrays that fill parts of the data. Where rows are not
@@ -110,7 +110,7 @@ class Slots(NamedTuple):
 
 
 class DataView(NamedTuple):
-    """Where a run stands in the data, counted in elements."""
+    """Place of a run in the data, counted in elements."""
 
     offset: int
     shape: tuple[int, ...]
@@ -355,7 +355,7 @@ def _is_sorted(indices: npt.NDArray[Any], pointers: npt.NDArray[Any], width: int
 
 
 class _Room:
-    """Where the entries of each row stand: rows in order, each with the width of its box."""
+    """Places of the entries of each row: rows in order, each with the width of its box."""
 
     def __init__(self, lengths: Sequence[Sequence[int]], widths: Mapping[tuple[int, ...], int]) -> None:
         self.lengths = lengths
@@ -381,7 +381,7 @@ class _Room:
 
 
 class _Side(NamedTuple):
-    """How many axes of rows or columns count blocks, and how many elements of the last of these are within a block."""
+    """Number of axes of rows or columns that count blocks, and of elements of the last of these within a block."""
 
     outer: int
     part: Dim
@@ -594,7 +594,7 @@ class OrderedLayout(NamedTuple):
 
     @property
     def values(self) -> list[Node]:
-        """What a kernel computes."""
+        """Formulas that a kernel computes."""
         return [self.node]
 
 
@@ -606,7 +606,7 @@ class BoxedLayout(NamedTuple):
 
     @property
     def values(self) -> list[Node]:
-        """What a kernel computes."""
+        """Formulas that a kernel computes."""
         return self.slots.values
 
     def bind(self, sizes: Mapping[str, int], taken: Taken) -> Bound | None:
@@ -637,7 +637,7 @@ class ListedLayout(NamedTuple):
 
     @property
     def values(self) -> list[Node]:
-        """What a kernel computes: all pieces but those without inputs, whose values are known with the positions."""
+        """Formulas that a kernel computes: pieces with inputs; the values of others are known with the positions."""
         values = self.matrix.values
         return [node for node in values if inputs_of([node])] or values
 

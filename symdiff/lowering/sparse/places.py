@@ -1,4 +1,4 @@
-"""Where the elements of a piece stand: one place for each axis of the result, as a function of the piece's indices.
+"""Places of the elements of a piece: one place for each axis of the result, as a function of the piece's indices.
 
 The kinds of terms are a small closed set: an index times a step, an index into a constant list, and an index into
 an integer input, whose numbers come with a call, or into several arrays of positions one after the other.
@@ -54,11 +54,11 @@ Taken: TypeAlias = Mapping[Node, Indices]
 
 
 class UndecidedError(UnsupportedError):
-    """Where the nonzeros of a formula are does not follow from the rules of pieces."""
+    """Raised where the rules of pieces do not tell the nonzeros of a formula."""
 
 
 class IndexTerm(NamedTuple):
-    """What an index of a piece adds to a place.
+    """Share of an index of a piece in a place.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class IndexTerm(NamedTuple):
 
     @property
     def positions(self) -> Indices:
-        """What stands in the list."""
+        """Entries of the list."""
         return np.frombuffer(self.listed or b"", np.int64)
 
 
@@ -96,7 +96,7 @@ class Position(NamedTuple):
 
     @property
     def is_taken(self) -> bool:
-        """Whether it depends on positions that a call brings."""
+        """True where it depends on positions that a call brings."""
         return any(term.taken for term in self.terms)
 
     def numbers(self, shape: tuple[int, ...], sizes: Mapping[str, int], taken: Taken) -> Indices:
@@ -130,7 +130,7 @@ class SparsePiece(NamedTuple):
 
     @property
     def is_dense(self) -> bool:
-        """Whether it is the whole result as it stands."""
+        """True of the whole result as it stands."""
         own = tuple(Position(0, (IndexTerm(axis, 1),)) for axis in range(self.value.ndim))
         return self.places == own
 

@@ -1,4 +1,4 @@
-"""What a formula looks like when it is written down, apart from any style of writing.
+"""The written form of a formula, apart from any style of writing.
 
 Takes
     graph nodes

@@ -35,7 +35,7 @@ class IndexedTerm(NamedTuple):
 
 
 class IndexForm(NamedTuple):
-    """What a term of kind ``by_index`` holds: the indices of the result, and a sum of products."""
+    """Data of a term of kind ``by_index``: the indices of the result, and a sum of products."""
 
     out: tuple[str, ...]
     products: tuple[IndexedTerm, ...]
@@ -61,7 +61,7 @@ class _Product:
 
 
 class _TooMuchError(Exception):
-    """What is no short sum of products of elements."""
+    """Raised for what is no short sum of products of elements."""
 
 
 def by_index(root: Term, *, neighbours: bool, taken: Iterable[str] = ()) -> Term | None:

@@ -15,7 +15,7 @@ from .terms import Term
 DIFFERENCES = ReadingRules()
 #: Most terms of a sum that are compared.
 _MOST = 16
-#: What neighbours count in differences of second and first order, the first place first.
+#: Weights of neighbours in differences of second and first order, the first place first.
 _WEIGHTS = {2: (1.0, -2.0, 1.0), 1: (-1.0, 1.0)}
 
 

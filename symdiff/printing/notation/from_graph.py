@@ -169,7 +169,7 @@ def _custom(node: Node, args: Sequence[Term], names: Collection[str], write: Wri
     return Term("function", (*equations, *(args[k] for k in rule.given), *options), rule.name, node.shape)
 
 
-#: How they are written.
+#: Writers of these operations.
 INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]] = {
     "custom": _custom,
     "recurrence": _recurrence,
@@ -525,7 +525,7 @@ def write_named_function(node: Node, args: Sequence[Term]) -> Term:
     return Term("function", tuple(args), name, node.shape)
 
 
-#: How the notations of the table of primitives are written.
+#: Writers of the notations of the table of primitives.
 _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "input": write_input,
     "constant": write_constant,

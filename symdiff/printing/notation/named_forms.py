@@ -347,7 +347,7 @@ def _by_vectors(reader: Reader, parts: list[tuple[Term, bool]]) -> list[tuple[Te
     return rest
 
 
-#: What puts three places of a first or second axis into another order.
+#: Operations that put three places of a first or second axis into another order.
 _ORDERS = tuple((axis, places) for axis in (0, 1) for places in (_FORTH, _BACK))
 
 

@@ -78,7 +78,7 @@ class Term:
 
     @property
     def factors(self) -> tuple[list[Term], list[Term]]:
-        """What a product multiplies, and what it divides by."""
+        """Factors and divisors of a product."""
         pairs = list(zip(self.args, self.data, strict=True))
         return [arg for arg, divides in pairs if not divides], [arg for arg, divides in pairs if divides]
 
@@ -87,7 +87,7 @@ class Term:
 
 
 class Loop(NamedTuple):
-    """How a loop is written.
+    """Written form of a loop.
 
     Its letters (of the step's number, what is carried, rows), how many arrays are carried and gone along, how many
     steps there are, whether the last row comes first, and which result is meant, None for all. What is carried on as it

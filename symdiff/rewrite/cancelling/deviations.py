@@ -76,7 +76,7 @@ class _Summed(NamedTuple):
 
     @property
     def is_only_sum(self) -> bool:
-        """Whether no scalar is made of the sum."""
+        """True where no scalar is made of the sum."""
         return self.total not in postorder([node for node, _ in self.scalars])
 
     @property

@@ -16,11 +16,11 @@ from ...ground.gc_pause import noted
 from ..rewriter import make, rule, spread
 from .monomials import HIGHEST, OF_LENGTHS, TERMS, like, monomial, terms_in, total_of, written
 
-#: How many operations are looked through from a term to the sum that it is divided by.
+#: Most operations that are looked through from a term to the sum that it is divided by.
 _LOOKED = 20
 #: The most terms that a product of sums is multiplied out to.
 _OPENED = 32
-#: Of the terms that are added up, so much may be left where they cancel.
+#: Relative tolerance: a sum below it counts as zero.
 _ROUNDING = 1e-13
 
 

@@ -76,7 +76,7 @@ __all__ = [
 ]
 
 
-#: How many operations are looked through to a sum.
+#: Most operations that are looked through to a sum.
 _LEVELS = 12
 
 

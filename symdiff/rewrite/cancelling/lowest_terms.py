@@ -34,7 +34,7 @@ _NODES = 1_000
 #: The largest whole number in a coefficient.
 _LARGEST = 10_000
 
-#: What is above and what is below.
+#: Numerator and denominator.
 _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
 
 
@@ -157,7 +157,7 @@ class _Polynomials:
         self.variables, self.kept = variables, kept
         self.ring = _ring(len(variables))
         self.values: dict[Node, _Quotient] = {}
-        #: What the square of a root is, by the place of the root.
+        #: Square of each root, by its place.
         self.squares: dict[int, fmpq_mpoly] = {}
         self.exponentials = _as_powers([part for part in variables if part.op == "exp"])
 

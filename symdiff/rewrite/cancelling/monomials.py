@@ -13,7 +13,7 @@ from ..rewriter import make, multiplied
 
 #: Most factors of a product and terms of a sum that are compared.
 FACTORS, TERMS = 12, 9
-#: How many operations are looked through from a sum to what it is of.
+#: Most operations that are looked through from a sum to what it is of.
 DEPTH = 8
 
 

@@ -33,7 +33,7 @@ _HIGH = 3.0
 _LENGTHS, _OF_SQUARES = ("hypot", "norm"), ("add", "contract")
 #: Most nodes of a base that is taken out of a sum.
 _SHORT = 3
-#: What does so in any power.
+#: Functions that do so in any power.
 _FUNCTIONS = FUNCTIONS.keys() - {*ARITHMETIC, "sqrt", "where", "abs"}
 
 

@@ -82,7 +82,7 @@ class ExponentialProduct:
         self.exponent: Linear = {}
         self.sums: dict[Sum, float] = {}
         self.others: dict[Node, float] = {}
-        #: What stands in exponents, in the order of first use.
+        #: Nodes in exponents, in the order of first use.
         self.moving: dict[Node, None] = {}
         self.exponentials = self.raw = self.under = 0
 
@@ -107,7 +107,7 @@ def _one_and(b: Node, c: Node, t: Linear) -> Sum:
 
 
 ONE = constant(1.0)
-#: What holds an exponential in a form of its own.
+#: Operations that hold an exponential in a form of their own.
 SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_share", "cosh", "sinh", "expm1"))
 _SUMS = frozenset(("add", "subtract", "cosh", "sinh", "expm1"))
 #: Differences of exponentials that keep their digits near 0.
@@ -206,7 +206,7 @@ def _is_product(part: Node, power: float) -> bool:
     return part.is_root and _is_positive(peel(part.args[0]))
 
 
-#: What overflows only when it is divided by.
+#: Operations that overflow only as divisors.
 _BOUNDED = frozenset(("sigmoid", "sigmoid_slope", "sech", "csch", "exp_share"))
 _POSITIVE = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "cosh"))
 
@@ -445,7 +445,7 @@ class ExponentialTerm(NamedTuple):
     taken: bool = False
 
 
-#: What parts of sums were read as, and how many nodes that took; less than 0 where there was no room for more than it.
+#: Forms that parts of sums were read as, and the number of nodes that took; less than 0 where there was no room for more.
 _Known: TypeAlias = "dict[Node, tuple[list[ExponentialTerm] | None, int]]"
 
 
@@ -550,7 +550,7 @@ def is_sum_along_axes(node: Node) -> bool:
 
 #: Operations of terms that may be nothing but a number and an exponential.
 _READ = frozenset(("constant", "reshape", "contract", "exp", "expm1", "cosh", "sinh", "multiply", "divide", "power"))
-#: How deep factors are looked for.
+#: Depth to which factors are looked for.
 _DEPTH = 6
 
 
@@ -593,7 +593,7 @@ class Sum:
     coefficients: tuple[Node, ...]
     keys: tuple[frozenset[tuple[Node | None, float]], ...]
     exponents: tuple[Linear, ...] = field(compare=False)
-    #: Whether exponentials cancel beside others where all exponents are 0, as those of ``x + sinh(x)`` do.
+    #: True where exponentials cancel beside others where all exponents are 0, as those of ``x + sinh(x)`` do.
     cancels: bool = field(compare=False, default=False)
 
     @staticmethod

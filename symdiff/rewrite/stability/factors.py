@@ -39,7 +39,7 @@ for _each in REMAINDERS:
     TABLE.setdefault(_each.function, []).append(_each)
 #: Functions as their rows are called, in the words of the table.
 NAMES = {name: name for name in TABLE if name not in ("bernoulli", "csch")}
-#: Those that vanish once at 0 themselves.
+#: Functions that vanish once at 0 themselves.
 _ONCE = frozenset(NAMES) - {"exp", "cos", "cosh"}
 ROWS = {each.name: each for each in REMAINDERS if each.order > 0}
 ROWS |= {each.name_by_square: each for each in REMAINDERS if each.order > 0 and each.even}

@@ -43,7 +43,7 @@ Bounded: TypeAlias = tuple[float, float]
 #: The values that are known at a point, what draws its numbers, and what has no value there.
 _Point: TypeAlias = "tuple[dict[Node, Bounded], Callable[[], float], set[Node]]"
 
-#: Where points lie; in the second, exponentials of exponentials do not overflow.
+#: Ranges of points; in the second, exponentials of exponentials do not overflow.
 _RANGES = ((0.5, 1.5), (5e-4, 1.5e-3))
 #: Precision, with a margin for what bounds of the first order leave out.
 _PRECISION = 2.0**-42

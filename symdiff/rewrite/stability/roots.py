@@ -292,9 +292,9 @@ def _length_along(x: Node, names: tuple[int, ...], count: int) -> Node | None:
     return reduce("norm", x, tuple(axis for axis, name in enumerate(names) if name >= count))
 
 
-#: How many operations down powers are looked for, and most factors of a product.
+#: Depth to which powers are looked for, and most factors of a product.
 _DEPTH, _FACTORS = 6, 12
-#: What is never negative, and vanishes where its arguments do.
+#: Functions that are never negative, and vanish where their arguments do.
 _LENGTHS = ("norm", "hypot")
 
 

@@ -286,7 +286,7 @@ _LOGARITHMS: dict[str, Callable[[Node], Node]] = {
     "softmax": _log_softmax,
     **dict.fromkeys(("ndtr", "erfc", "gamma", "beta", "i0", "k0", "k1", "kv"), _by_name),
 }
-#: Those that are positive only where their arguments are.
+#: Functions that are positive only where their arguments are.
 _OF_POSITIVE = frozenset(("gamma", "beta"))
 
 
@@ -379,7 +379,7 @@ def _plus(x: Node, factor: float) -> Node:
 
 #: Most operations above and below the line that are searched.
 _LOOK = 16
-#: What passes a factor along: ``f(a, b)`` times s is ``f(s a, b)``.
+#: Operations that pass a factor along: ``f(a, b)`` times s is ``f(s a, b)``.
 _FACTORS = frozenset(("multiply", "named", "negative", "contract", "reshape", "divide"))
 
 
