@@ -445,7 +445,7 @@ class ExponentialTerm(NamedTuple):
     taken: bool = False
 
 
-#: Forms that parts of sums were read as, and the number of nodes that took; less than 0 where there was no room for more.
+#: Forms that parts of sums were read as, and the number of nodes that took; less than 0 where no room was left.
 _Known: TypeAlias = "dict[Node, tuple[list[ExponentialTerm] | None, int]]"
 
 
