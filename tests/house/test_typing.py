@@ -58,7 +58,6 @@ slopes, curvature = sd.compile("gradient(x @ x, x), hessian(x @ x, x)", x=3)(num
 kept: sd.Kernel = sd.compile(f)
 sd.compile(f, backend="natve")
 sd.compile(f, sparse="cs")
-sd.export(kept, "folder", target="fortran")
 sd.objective(f, x, sparse="cs")
 sd.parse("x", dialect="matlab")
 sd.gradient(f, x, disconnected="none")
@@ -95,7 +94,6 @@ SEEN = [
     ],
     'No overload variant of "compile" matches',
     'No overload variant of "compile" matches',
-    'Argument "target" to "export" has incompatible type',
     'Argument "sparse" to "objective" has incompatible type',
     'Argument "dialect" to "parse" has incompatible type',
     'No overload variant of "__call__" of "Derivative" matches',
