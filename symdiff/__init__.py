@@ -84,7 +84,6 @@ from .ground.version import other_distribution as _other_distribution
 if TYPE_CHECKING:
     from collections.abc import Callable as _Callable
 
-    from .compiler import compile as compile
     from .frontend.derivatives import derivative, gradient, hessian, hvp, jacobian, jvp, value_and_gradient, vjp
     from .frontend.functions.custom import custom, external
     from .frontend.functions.recurrence import iterate, scan, sum_over, while_loop
@@ -99,6 +98,7 @@ if TYPE_CHECKING:
     from .libraries.read_torch import from_torch
     from .libraries.scipy import linear_operator
     from .runtime.kernel import Kernel
+    from .runtime.typed import compile as compile
     from .tools.checking.check import Report, check
     from .tools.export import export
     from .tools.reading.steps import Steps, steps

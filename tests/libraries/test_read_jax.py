@@ -192,9 +192,9 @@ def test_structures_are_named_after_their_places() -> None:
 
 
 def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
-    with pytest.raises(UnsupportedError, match=r"JAX's lu at .*test_from_jax\.py:\d+.*no counterpart"):
+    with pytest.raises(UnsupportedError, match=r"JAX's lu at .*test_read_jax\.py:\d+.*no counterpart"):
         sd.from_jax(lambda a: jax.scipy.linalg.lu(a)[2], S)
-    with pytest.raises(UnsupportedError, match=r"JAX's while at .*test_from_jax\.py:\d+.*a known number of steps"):
+    with pytest.raises(UnsupportedError, match=r"JAX's while at .*test_read_jax\.py:\d+.*a known number of steps"):
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] > 1e-3, lambda s: s * 0.5, x), X)
     with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
         sd.from_jax(lambda x: x[jnp.argmax(x)], X)

@@ -103,7 +103,7 @@ def test_modules_have_their_parameters_as_symbols() -> None:
 
 
 def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
-    with pytest.raises(UnsupportedError, match=r"PyTorch's linalg_qr at .*test_from_torch\.py:\d+: it has"):
+    with pytest.raises(UnsupportedError, match=r"PyTorch's linalg_qr at .*test_read_torch\.py:\d+: it has"):
         sd.from_torch(lambda a: torch.linalg.qr(a)[1] * 2, A)
     with pytest.raises(UnsupportedError, match=r"PyTorch's _fft_r2c at .*: it has no counterpart"):
         sd.from_torch(lambda x: torch.fft.rfft(x).abs(), X)
