@@ -217,7 +217,7 @@ def _taxicab(node: Node, tangents: Sequence[Node | None]) -> Node:
     ),
     Step("symdiff/lowering/expand.py", '"norm": norm,', '"taxicab": lambda values, x: values.total("abs", x),'),
     Step("symdiff/frontend/numpy/library.py", '_add("cov"', """\
-_add("taxicab", reductions._reduction("taxicab"), 1, 1, 2, ("axis", "keepdims"))
+_add("taxicab", partial(reductions.over_axes, "taxicab"), 1, 1, 2, ("axis", "keepdims"))
 """),
 ]
 #: Uses of it: small and of any size, both modes, patterns, with data in rows.

@@ -13,8 +13,6 @@ import symdiff as sd
 from symdiff.graph import Node, contract, elementwise, input, postorder, scatter
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.lowering.plan import bind, bound
-from symdiff.lowering.plan import bind as cache_blocks
-from symdiff.lowering.plan import bind as memory
 from symdiff.lowering.plan.calls import plan_call
 from symdiff.lowering.plan.steps import LoopStep, Move
 from symdiff.lowering.plan.sums import subtract_opposites
@@ -105,17 +103,18 @@ def test_parts_of_an_axis_give_what_the_whole_gives(
     whole = sd.compile([energy, gradient], [r], backend="native")
     right = whole(point)
     parts: list[int] = []
+    in_blocks = bind.in_blocks
 
     def counted(*args: Any) -> Any:
-        arrays, steps = cache_blocks.in_blocks(*args)
+        arrays, steps = in_blocks(*args)
         parts.extend(step.span for step in steps if isinstance(step, bound.BlockStep))
         return arrays, steps
 
     with monkeypatch.context() as patch:
         patch.setattr(bind, "in_blocks", counted)
-        patch.setattr(cache_blocks, "LARGE", 0)
-        patch.setattr(memory, "FEWEST", part)
-        patch.setattr(memory, "CACHE", 0)
+        patch.setattr(bind, "LARGE", 0)
+        patch.setattr(bind, "FEWEST", part)
+        patch.setattr(bind, "CACHE", 0)
         found = []
         for backend in ("native", "interpreter"):
             kernel = sd.compile([energy, gradient], [r], backend=backend)

@@ -64,7 +64,8 @@ def _initial(what: str, initial: Node) -> Node:
 # ---------------------------------------------------------------------------- sums, products, extremes
 
 
-def _over_axes(op: str, x: Node, axis: Axis, keepdims: bool) -> Node:
+def over_axes(op: str, x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
+    """Return a fold of the table of primitives, or the sum, over some axes."""
     axes = axes_of(x, axis)
     x = to_real(x)
     result = sum_axes(x, axes) if op == "sum" else reduce(op, x, axes)
@@ -77,7 +78,7 @@ def _sums(op: str, join: str, neutral: float) -> Callable[..., Node]:
     ) -> Node:
         if where is not None:
             x = choose(_mask_of(op, x, where), to_real(x), constant(neutral))
-        result = _over_axes(op, x, axis, keepdims)
+        result = over_axes(op, x, axis, keepdims)
         return result if initial is None else apply(join, result, _initial(op, initial))
 
     call.__name__, call.__doc__ = op, f"Take the {op} of chosen elements over axes, from ``initial`` on."
@@ -99,7 +100,7 @@ def _extremes(op: str, join: str, neutral: float) -> Callable[..., Node]:
                 if not (isinstance(x.shape[a], int) and x.shape[a]):
                     one = broadcast_to(constant(neutral), (*x.shape[:a], 1, *x.shape[a + 1 :]))
                     x = concatenate((to_real(x), one), a)
-        result = _over_axes(op, x, axis, keepdims)
+        result = over_axes(op, x, axis, keepdims)
         return result if initial is None else apply(join, result, _initial(op, initial))
 
     call.__name__, call.__doc__ = op, f"Take the {op} of chosen elements and of ``initial`` over axes."
@@ -112,12 +113,12 @@ max, min = _extremes("max", "maximum", -inf), _extremes("min", "minimum", inf)
 
 def logsumexp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Take the logarithm of the sum of exponentials over axes."""
-    return _over_axes("logsumexp", x, axis, keepdims)
+    return over_axes("logsumexp", x, axis, keepdims)
 
 
 def euclid(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Take the Euclidean norm over axes."""
-    return _over_axes("norm", x, axis, keepdims)
+    return over_axes("norm", x, axis, keepdims)
 
 
 def any(x: Node, axis: Axis = None, keepdims: bool = False, where: Node | None = None) -> Node:
@@ -140,7 +141,7 @@ def _nonzero(what: str, x: Node, where: Node | None, neutral: bool) -> Node:
 
 def ptp(x: Node, axis: Axis = None, keepdims: bool = False) -> Node:
     """Take the largest element less the smallest over axes."""
-    return _over_axes("max", x, axis, keepdims) - _over_axes("min", x, axis, keepdims)
+    return over_axes("max", x, axis, keepdims) - over_axes("min", x, axis, keepdims)
 
 
 # ---------------------------------------------------------------------------- means and variances
