@@ -23,6 +23,7 @@ Files
     cost           an estimate of what a formula costs
     wrt            what a formula is differentiated with respect to
     row_jacobians  Jacobians of formulas whose rows depend on rows taken at positions
+    any_order      order statistics in formulas that are the same for every order
     selections     kinks and ties in what is differentiated again: the mean of both sides
     derivatives    gradient, Jacobian, Hessian, jvp, vjp, hvp and higher orders
     demand         where a formula observes its matrices, so that others do not raise

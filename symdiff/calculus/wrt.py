@@ -190,7 +190,7 @@ class Cut:
             cut = opened_shares(cut, by)
         cut = without_sides(cut)
         if cut.below & BRANCHING:
-            from .selections import in_any_order  # not needed by an import
+            from .any_order import in_any_order  # not needed by an import
 
             cut = in_any_order(cut)
         for view in views:

@@ -84,6 +84,19 @@ def test_the_first_compile_loads_the_stages_behind_derivatives_and_no_tools() ->
     assert not loaded & {f"symdiff.runtime.{name}" for name in ("explain", "signature", "calls.labels")}
 
 
+def test_numbers_of_comparisons_are_loaded_when_formulas_are_compared() -> None:
+    derive = "import symdiff as sd; x = sd.vector('x', 3); f = sd.gradient(sd.sum(x * sd.exp(x)), x)"
+    unused = {"decimal", "fractions", "random", "scipy"}
+    assert not loaded_by(derive) & unused
+    assert not loaded_by(f"{derive}; sd.compile(f, x, backend='interpreter')([1.0, 2.0, 3.0])") & unused
+
+
+def test_values_of_a_sparse_result_take_no_scipy() -> None:
+    derive = "import symdiff as sd; x = sd.vector('x', 9); f = sd.hessian(sd.sum(sd.exp(x[1:] - x[:-1])), x)"
+    run = "k = sd.compile(f, x, sparse='values', backend='interpreter'); k([1.0] * 9)"
+    assert "scipy" not in loaded_by(f"{derive}; {run}")
+
+
 def test_what_is_imported_later_is_there() -> None:
     code = "import symdiff as sd; assert {'check', 'Report', 'export'} <= {*dir(sd)}; sd.check, sd.export"
     assert {"symdiff.tools.checking.check", "symdiff.tools.export"} <= loaded_by(code)

@@ -20,7 +20,7 @@ from symdiff.lowering.plan.access import cut
 from symdiff.lowering.unroll import expand_functions, unroll
 from symdiff.rewrite import RULES
 from symdiff.rewrite.rewriter import Rule, _Rules, _settle, is_linked
-from symdiff.rewrite.stability.identities import is_nonzero
+from symdiff.rewrite.stability.rational_form import is_nonzero
 from tests.ground.test_budget import doubling
 from tests.support.effort import calls
 

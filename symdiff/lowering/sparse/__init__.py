@@ -15,6 +15,7 @@ Files
     structure     which elements may be other than zero, element by element: for what has no rule
     entries       lists of positions, sorted
     layouts       how the values of a result are computed
+    results       arrays that share positions until one of them is to change
     formats       which results are sparse, and in what form
 Add
     an operation: a rule in ``decompose`` if it moves elements or is linear in an argument, and in

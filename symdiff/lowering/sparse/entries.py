@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ..._kernels.call import put_entries
 from ...errors import ArgumentError, LimitError, ShapeError
@@ -26,9 +25,6 @@ from .places import Indices, SparsePiece, Taken, times
 from .structure import deciding, nonzeros
 
 __all__ = [
-    "BsrResult",
-    "CscResult",
-    "CsrResult",
     "Entries",
     "Matrix",
     "SparsePattern",
@@ -46,45 +42,6 @@ __all__ = [
 ]
 
 
-class _Shared:
-    """Copy positions before SciPy's methods write in them; other results of the kernel keep theirs."""
-
-    def _own(self: Any) -> None:
-        self.indices, self.indptr = self.indices.copy(), self.indptr.copy()
-
-    def eliminate_zeros(self) -> None:
-        self._own()
-        super().eliminate_zeros()  # type: ignore[misc]
-
-    def resize(self, *shape: Any) -> None:
-        self._own()
-        super().resize(*shape)  # type: ignore[misc]
-
-    @property
-    def _csr_container(self) -> type:  # of transposes, which share positions, too
-        return CsrResult
-
-    @property
-    def _csc_container(self) -> type:
-        return CscResult
-
-    @property
-    def _bsr_container(self) -> type:
-        return BsrResult
-
-
-class CsrResult(_Shared, sparse.csr_array):  # type: ignore[misc]
-    """Rows."""
-
-
-class CscResult(_Shared, sparse.csc_array):  # type: ignore[misc]
-    """Columns."""
-
-
-class BsrResult(_Shared, sparse.bsr_array):  # type: ignore[misc]
-    """Blocks."""
-
-
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 #: Bytes of an array of positions up to which these are compared with those of the calls before.
 MOST_POSITIONS = 1 << 16
@@ -95,6 +52,8 @@ _PLACES = ("indices", "indptr", "coords", "_shape")
 def array_of(kind: str, pattern: SparsePattern) -> Any:
     """Return a sparse array of a pattern, whose data is exchanged for each result."""
     from scipy import sparse
+
+    from .results import BsrResult, CscResult, CsrResult
 
     data = np.zeros(pattern.size)
     if kind == "coo":

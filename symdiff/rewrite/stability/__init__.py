@@ -17,6 +17,7 @@ Files
     factors         what vanishes at 0, as a power of its variable and something smooth
     removable       quotients that are 0 / 0 where their variable is 0
     identities      parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out
+    rational_form   the form in which sums are compared, and points, which tell most of them from 0
     roots           roots of sums of squares
     lengths         divisions by a length factored out of linear operations
 Add
