@@ -540,7 +540,6 @@ class MathStyle(MathSigns):
         return Piece(text if loop.part is None else self.indexed(text, [str(loop.part)]), ATOM)
 
 
-
 def _axes(axes: tuple[int, ...], rank: int) -> list[str]:
     if len(axes) == rank:
         return []

@@ -277,7 +277,6 @@ def _match_factors(
                 yield from _match_factors(others, [*parts[:place], *parts[place + 1 :]], found)
 
 
-
 def _match_sum(pattern: Plus, node: Node, known: Meaning, scale: float | None) -> Iterator[Meaning]:
     """Match all terms of a sum."""
     part = peel(node)

@@ -21,6 +21,7 @@ from symdiff.lowering.plan.plan import Plan
 from symdiff.lowering.plan.steps import Reduction
 from symdiff.lowering.program import Port, Program
 from symdiff.lowering.unroll import unroll
+from tests.support.optional import OPTIONAL
 
 x = sd.vector("x", 3)
 A = sd.matrix("A", "n", "n")
@@ -113,14 +114,10 @@ def test_to_look_at_a_formula_costs_nothing_of_its_budget() -> None:
         assert repr(f)
 
 
-#: Modules whose libraries may not be installed.
-LIBRARIES = tuple(f".libraries.{name}" for name in ("dask", "jax", "numba", "torch", "read_jax", "read_torch"))
-
-
 def records_with_functions() -> list[type]:
     """Every named tuple and dataclass of the package that has functions among its fields."""
     names = [found.name for found in walk_packages(sd.__path__, "symdiff.")]
-    modules = [import_module(name) for name in names if not name.endswith(("__main__", *LIBRARIES))]
+    modules = [import_module(name) for name in names if not name.endswith(("__main__", *OPTIONAL))]
     kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
     records = {kind for kind in kinds if hasattr(kind, "_fields") or hasattr(kind, "__dataclass_fields__")}
     told = {kind: " ".join(map(str, kind.__annotations__.values())) for kind in records}

@@ -13,6 +13,7 @@ import pytest
 
 import symdiff
 from symdiff.frontend.numpy.library import DAILY, MODULES
+from tests.support.optional import OPTIONAL
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,10 +30,6 @@ def test_examples_run(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
     assert result.attempted > 3
     assert result.failed == 0
-
-
-#: Modules whose libraries may not be installed.
-OPTIONAL = [f".libraries.{name}" for name in ("dask", "jax", "numba", "torch", "read_jax", "read_torch")]
 
 
 # over five seconds: the examples of all public docstrings, which are what users copy

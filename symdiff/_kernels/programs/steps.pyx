@@ -640,7 +640,7 @@ cdef class _Schedule:
 
     cdef Steps steps
     cdef Py_ssize_t count
-    #: Begin of each chain, and the chains that steps are in.
+    #: Start of each chain, and the chains that steps are in.
     cdef int32_t *begins
     cdef int32_t *chain
     #: For each chain how long it occupies the unit for divisions, what it costs, and when what it needs was computed.

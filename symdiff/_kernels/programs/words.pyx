@@ -139,7 +139,7 @@ cdef class _Allocator:
     cdef readonly Allocation found
     cdef array.array times
     cdef const int32_t *made
-    #: Begin of the readers of each value: the steps that may read it in a register, in their order.
+    #: Start of the readers of each value: the steps that may read it in a register, in their order.
     cdef int32_t *begins
     cdef int32_t *readers
     #: Flags: a reader finds the value in some register; one may find it in the register that is given away.
@@ -446,7 +446,7 @@ cdef class Writer:
     cdef Py_ssize_t free_count, free_room
     cdef int32_t *words
     cdef Py_ssize_t length, room
-    #: Begin of each instruction.
+    #: Start of each instruction.
     cdef int32_t *begins
     cdef Py_ssize_t count, begins_room
     cdef int32_t save

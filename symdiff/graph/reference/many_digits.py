@@ -584,7 +584,6 @@ SCALARS |= {
 }
 
 
-
 def difference(each: Difference) -> Callable[..., Any]:
     """Return the derivatives of a divided difference, by Leibniz's rule where its places are apart."""
 

@@ -167,7 +167,6 @@ row("log_rising_slope", (NONE, _slope_by_count, _slope_by_a), ((0.0, 0.0), POSIT
     source="5.11.2", expansion=_slope_computed, written=_slope_written, orders=10, singular=True)
 
 
-
 #: Coefficients of a Stirling series in 1 / a, 1 / a^3, ...  DLMF 5.11.1
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 

@@ -190,7 +190,6 @@ def _dawson_computed(n: Node, x: Node) -> Node:
     return where(near, _dawson_written(n, x), _dawson_far(n, x))
 
 
-
 def _elliptic(name: str, order: float, complement: Node) -> Node:
     return elementwise(name, (constant(order), complement))
 

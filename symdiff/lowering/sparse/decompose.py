@@ -417,7 +417,6 @@ MANY, SPARSE = 64, 0.25
 LISTED = 1_000_000
 
 
-
 def decompose(root: Node) -> Pieces:
     """Return the pieces of a formula; their values are formulas, too.
 

@@ -58,7 +58,7 @@ class UndecidedError(UnsupportedError):
 
 
 class IndexTerm(NamedTuple):
-    """Share of an index of a piece in a place.
+    """Term that an index of a piece adds to a place.
 
     Parameters
     ----------

@@ -60,7 +60,6 @@ def _simple_eigenvectors(reader: Reader, term: Term) -> Term | None:
     return None
 
 
-
 #: Most terms of a sum that are looked into.
 _MOST = 9
 

@@ -29,7 +29,6 @@ from .monomials import TERMS, like, monomial, terms_in, total_of, written
 _FACTORS, _POLE_TERMS = 8, 3
 
 
-
 @rule("add subtract", "sqrt(b**2 + d) - b", "d / (sqrt(b**2 + d) + b)", "stability",
       inside="sqrt multiply divide negative named", below=(bit_of("sqrt"),))
 def _root_gap(node: Node) -> Node | None:

@@ -21,7 +21,6 @@ from ...errors import ArgumentError, DtypeError
 __all__ = ["columns_of", "is_lazy", "numbers_of", "rank_of", "stranger", "told_of_foreign", "told_of_no_numbers"]
 
 
-
 _CONVERTED = "convert it with np.asarray(x, float), or stack several arrays into one first"
 
 

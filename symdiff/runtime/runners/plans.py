@@ -42,7 +42,6 @@ from .variants import ProgramRunner
 __all__ = ["SEVERAL", "PlanRunner", "Sampled", "SharingPlans", "Together", "by_numpy", "one_by_one"]
 
 
-
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 #: Computes the sample of a number into arrays of one sample each.
 Sampled: TypeAlias = Callable[[int, list[Floats]], None]
