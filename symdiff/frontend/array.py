@@ -94,20 +94,20 @@ class Array(Operand):
 
     # ------------------------------------------------------------ what it says
 
-    def _shown(self, style: Literal["text", "latex", "unicode"]) -> str:
+    def _shown(self, style: Literal["text", "latex", "unicode"], whole: str = "") -> str:
         from .. import printing
         from ..printing.from_entries import present
 
         known = self.provenance.facts
         names = [str(leaf.name) for leaf in known.inputs]
         shown: str = getattr(printing, style)(
-            present(self.node, derived=known.derived), derived=known.derived, taken=names
+            present(self.node, derived=known.derived), derived=known.derived, taken=names, whole=whole
         )
         return shown
 
     @guarded
     def __str__(self) -> str:
-        return self._shown("text")
+        return self._shown("text", ".text()")
 
     __repr__ = __str__
 
@@ -120,6 +120,21 @@ class Array(Operand):
         return str(self)
 
     @guarded
+    def text(self) -> str:
+        """Return the formula in text that can be parsed again, however long it is.
+
+        ``str(f)`` is the same, but for a formula that is too long to be read: of that it is a summary.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> x = sd.vector("x", 3)
+        >>> sd.gradient(sd.sum(x**2), x).text()
+        '2 * x'
+        """
+        return self._shown("text")
+
+    @guarded
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
         return self._shown("latex")
@@ -130,7 +145,7 @@ class Array(Operand):
         return self._shown("unicode")
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+        return f"$\\displaystyle {self._shown('latex', '.latex()')}$"
 
     @property
     @guarded

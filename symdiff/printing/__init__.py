@@ -27,16 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..errors import shortened
 from ..graph import Node, inputs_of
 from .latex import LatexStyle, laid_out
-from .layout import Layout, lay_out
+from .layout import RESULT, Layout, lay_out
 from .text import TextStyle
 from .unicode import MathStyle
 
 __all__ = ["latex", "text", "unicode"]
 
 
-def text(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
+def text(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole: str = "") -> str:
     """Return a formula in the language of :func:`symdiff.frontend.text.parse`, with NumPy's meaning.
 
     Parameters
@@ -46,6 +47,8 @@ def text(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str
         Whether it is a derivative or made of one, whose factors may be moved and whose parts may get names.
     taken : sequence of str, optional
         Names that no definition may have, besides those in the formula.
+    whole : str, optional
+        What shows the whole of a formula that is too long to be read: here it is summarized. "" shows it all the same.
 
     Returns
     -------
@@ -59,10 +62,11 @@ def text(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str
     'inv(A).T'
     """
     names = [str(leaf.name) for leaf in inputs_of([node])]
-    return _lines(lay_out([node], TextStyle([*names, *taken]), derived=derived, taken=taken))
+    layout = lay_out([node], TextStyle([*names, *taken]), derived=derived, taken=taken)
+    return _lines(layout, layout.summary(whole))
 
 
-def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
+def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole: str = "") -> str:
     """Return a formula as a book prints it, in Unicode; see :mod:`symdiff.printing.unicode`.
 
     Examples
@@ -71,10 +75,11 @@ def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> 
     >>> unicode(swap(matrix("inv", input("A", (2, 2)))))
     'A⁻ᵀ'
     """
-    return _lines(lay_out([node], MathStyle(), derived=derived, taken=taken))
+    layout = lay_out([node], MathStyle(), derived=derived, taken=taken)
+    return _lines(layout, layout.summary(whole))
 
 
-def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
+def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole: str = "") -> str:
     r"""Return a formula in LaTeX, for mathematics mode.
 
     Returns
@@ -89,8 +94,11 @@ def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> st
     A^{-\top}
     """
     layout = lay_out([node], LatexStyle(), derived=derived, taken=taken)
-    return laid_out(layout)
+    summary = layout.summary(whole)
+    return rf"\text{{{summary}}}" if summary else laid_out(layout)
 
 
-def _lines(layout: Layout) -> str:
+def _lines(layout: Layout, summary: str) -> str:
+    if summary:
+        return "\n".join([summary, *(shortened(result, RESULT) for result in layout.results)])
     return "\n".join([*(f"{name} = {value}" for name, value in layout.definitions), *layout.results])
