@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node, extent, inputs_of
+from ..graph import BOOL, REAL, Node, extent, inputs_of, postorder
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
@@ -37,6 +37,9 @@ from .provenance import Facts, Provenance, named_inputs, of_inputs, of_spans
 
 if TYPE_CHECKING:
     from sympy import Basic
+
+#: Nodes of a formula, and characters of what it is written as, beyond which nobody reads it.
+_OPERATIONS, _CHARACTERS = 2_000, 20_000
 
 
 @guarded_operators
@@ -95,15 +98,21 @@ class Array(Operand):
     # ------------------------------------------------------------ what it says
 
     def _shown(self, style: Literal["text", "latex", "unicode"], whole: str = "") -> str:
+        """Write the formula in a style; one that is too long to be read as a summary that says what shows the whole."""
         from .. import printing
         from ..printing.from_entries import present
 
         known = self.provenance.facts
-        names = [str(leaf.name) for leaf in known.inputs]
-        shown: str = getattr(printing, style)(
-            present(self.node, derived=known.derived), derived=known.derived, taken=names, whole=whole
-        )
-        return shown
+        shown = ""
+        if not whole or len(postorder([self.node], most=_OPERATIONS)) <= _OPERATIONS:
+            names = [str(leaf.name) for leaf in known.inputs]
+            node = present(self.node, derived=known.derived)
+            shown = getattr(printing, style)(node, derived=known.derived, taken=names)
+            if not whole or len(shown) <= _CHARACTERS:
+                return shown
+        operations = sum(bool(node.args) for node in postorder([self.node]))
+        summary = f"... {operations:,} operations, which {whole} shows by definitions"
+        return rf"\text{{{summary}}}" if style == "latex" else summary
 
     @guarded
     def __str__(self) -> str:

@@ -27,17 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import shortened
 from ..graph import Node, inputs_of
 from .latex import LatexStyle, laid_out
-from .layout import RESULT, Layout, lay_out
+from .layout import Layout, lay_out
 from .text import TextStyle
 from .unicode import MathStyle
 
 __all__ = ["latex", "text", "unicode"]
 
 
-def text(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole: str = "") -> str:
+def text(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
     """Return a formula in the language of :func:`symdiff.frontend.text.parse`, with NumPy's meaning.
 
     Parameters
@@ -47,8 +46,6 @@ def text(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole:
         Whether it is a derivative or made of one, whose factors may be moved and whose parts may get names.
     taken : sequence of str, optional
         Names that no definition may have, besides those in the formula.
-    whole : str, optional
-        What shows the whole of a formula that is too long to be read: here it is summarized. "" shows it all the same.
 
     Returns
     -------
@@ -62,11 +59,10 @@ def text(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole:
     'inv(A).T'
     """
     names = [str(leaf.name) for leaf in inputs_of([node])]
-    layout = lay_out([node], TextStyle([*names, *taken]), derived=derived, taken=taken)
-    return _lines(layout, layout.summary(whole))
+    return _lines(lay_out([node], TextStyle([*names, *taken]), derived=derived, taken=taken))
 
 
-def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole: str = "") -> str:
+def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
     """Return a formula as a book prints it, in Unicode; see :mod:`symdiff.printing.unicode`.
 
     Examples
@@ -75,11 +71,10 @@ def unicode(node: Node, *, derived: bool = False, taken: Sequence[str] = (), who
     >>> unicode(swap(matrix("inv", input("A", (2, 2)))))
     'A⁻ᵀ'
     """
-    layout = lay_out([node], MathStyle(), derived=derived, taken=taken)
-    return _lines(layout, layout.summary(whole))
+    return _lines(lay_out([node], MathStyle(), derived=derived, taken=taken))
 
 
-def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole: str = "") -> str:
+def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = ()) -> str:
     r"""Return a formula in LaTeX, for mathematics mode.
 
     Returns
@@ -94,11 +89,8 @@ def latex(node: Node, *, derived: bool = False, taken: Sequence[str] = (), whole
     A^{-\top}
     """
     layout = lay_out([node], LatexStyle(), derived=derived, taken=taken)
-    summary = layout.summary(whole)
-    return rf"\text{{{summary}}}" if summary else laid_out(layout)
+    return laid_out(layout)
 
 
-def _lines(layout: Layout, summary: str) -> str:
-    if summary:
-        return "\n".join([summary, *(shortened(result, RESULT) for result in layout.results)])
+def _lines(layout: Layout) -> str:
     return "\n".join([*(f"{name} = {value}" for name, value in layout.definitions), *layout.results])

@@ -24,8 +24,6 @@ WORTH = 14
 DEEP, LONG = 40, 400
 #: Characters from which a piece with the letter of a sum or a function becomes a definition, which is not read again.
 FAR = 10_000
-#: Definitions, and characters, beyond which nobody reads a formula; and characters of its result that are shown then.
-READ, PAGES, RESULT = 200, 40_000, 400
 #: Terms that a part of a kind with a letter must have to be defined in a short formula.
 NAMED = 4
 _LETTERS = {"softmax": "p", "unit": "u", "norm": "r", "sqrt": "s"}
@@ -43,13 +41,6 @@ class Layout(NamedTuple):
 
     definitions: list[tuple[str, str]]
     results: list[str]
-
-    def summary(self, whole: str) -> str:
-        """Return how much is too long to be read, and that ``whole`` shows it; "" of what can be read, or is to be."""
-        size = sum(map(len, self.results)) + sum(len(name) + len(value) for name, value in self.definitions)
-        if not whole or (len(self.definitions) <= READ and size <= PAGES):
-            return ""
-        return f"... {len(self.definitions):,} definitions and {size:,} characters, which {whole} shows"
 
 
 class Style(ABC):

@@ -17,7 +17,7 @@ from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...ground.budget import spend
-from ...ground.gc_pause import noted
+from ...ground.gc_pause import noted, notes
 from ..rewriter import rule, spread
 from ..stability.exponents import linear, ratio
 from .monomials import HIGHEST
@@ -41,6 +41,11 @@ _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
 @rule("add subtract multiply divide", "y / m - (y a + 1) / (1 + a m), (x**2 - 1) / (x - 1)",
       "(y - m) / (m (1 + a m)), x + 1", "shown", below=(INVERSE,))
 def _in_lowest_terms(node: Node) -> Node | None:
+    return _in_lower_terms(node)
+
+
+@noted
+def _in_lower_terms(node: Node) -> Node | None:
     """Divide what is above and below by their greatest common divisor, where that is shorter."""
     order = _operations(node)
     opened = None if order is None else _Polynomials.of(order, {})
@@ -69,7 +74,7 @@ def wholes_in_lowest_terms(root: Node) -> Node:
     while todo:
         node = todo[-1]
         if node not in new:
-            found = _in_lowest_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
+            found = _in_lower_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
             if found is not None:
                 new[node] = found
             else:
@@ -120,6 +125,7 @@ def _operations(node: Node) -> list[Node] | None:
 
     Something may where a sum or a root is below, or the same variable above and below.
     """
+    long: set[Node] = notes().setdefault(_operations, set())
     order: dict[Node, None] = {}
     sides: dict[Node, bool] = {}
     todo, steps, divided = [(node, False, False)], 0, False
@@ -133,7 +139,8 @@ def _operations(node: Node) -> list[Node] | None:
             order.setdefault(part)
             continue
         steps += 1
-        if steps > _STEPS:
+        if steps > _STEPS or part in long:
+            long.add(node)
             return None
         todo.append((part, below, True))
         inverse = part.is_power and (scalar_constant(part.args[1]) or 0.0) < 0.0
