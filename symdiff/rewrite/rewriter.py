@@ -119,6 +119,8 @@ def _remainders() -> dict[str, Remainder]:
 RULES: list[Rule] = []
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
 _SMALL, _PASSES = 2_000, 5
+#: Formulas up to so many nodes get the shortest forms that are looked for: of longer ones nobody reads more than parts.
+READ = 400
 #: Rules that took turns would never end; every form on the way is right.
 _TURNS = 1_000
 #: Turns after which it is noted which nodes came before.
@@ -464,8 +466,8 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 @paused
 def shorten(root: Node) -> Node:
     """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
-    order = postorder([root], most=_SMALL)
-    if len(order) > _SMALL or not any(_is_open(node) for node in order):
+    order = postorder([root], most=READ)
+    if len(order) > READ or not any(_is_open(node) for node in order):
         return root
     current = [root]
     for _ in range(_PASSES):

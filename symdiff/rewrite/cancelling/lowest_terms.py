@@ -18,7 +18,7 @@ from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...ground.budget import spend
 from ...ground.gc_pause import noted, notes
-from ..rewriter import rule, spread
+from ..rewriter import READ, rule, spread
 from ..stability.exponents import linear, ratio
 from .monomials import HIGHEST
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: Most operations that are looked at, variables, terms of a polynomial, and its degree.
 _STEPS, _VARIABLES, _TERMS, _DEGREE = 160, 12, 48, 24
-#: Formulas up to so many nodes are looked through for what is not in lowest terms.
-_NODES = 1_000
 #: The largest whole number in a coefficient.
 _LARGEST = 10_000
 
@@ -67,7 +65,7 @@ def wholes_in_lowest_terms(root: Node) -> Node:
 
     Rules go from parts to wholes, and may turn a part into functions that no longer cancel.
     """
-    if len(postorder([root], most=_NODES)) > _NODES:
+    if len(postorder([root], most=READ)) > READ:
         return root
     new: dict[Node, Node] = {}
     todo = [root]
