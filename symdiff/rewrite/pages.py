@@ -116,8 +116,7 @@ LOGARITHMS = (
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),
     Identity("lorentzian(sinh(x)) -> sech(x)**2", "stability"),
 
-    # Products of a function and its cofactor. DLMF 4.14.4, 4.28.4
-    Identity("tan(x) * cos(x) -> sin(x)", "differentiated"),
+    # Products of a function and its cofactor. DLMF 4.28.4
     Identity("tanh(x) * cosh(x) -> sinh(x)", "form"),
 
     # Steps by one: the recurrence of the digamma function. DLMF 5.5.2
