@@ -376,7 +376,7 @@ def _student(df: mpmath.mpf, t: mpmath.mpf) -> mpmath.mpf:
     return tail if t < 0 else 1 - tail
 
 
-#: Functions with several forms: text, reference, intervals of the arguments, and the size below which errors are absolute.
+#: Functions with several forms: text, reference, intervals of arguments, and the size below which errors are absolute.
 FORMS = {
     "si(a)": (mpmath.si, [(0, 30)], 0.0),
     "ci(a)": (mpmath.ci, [(0.1, 30)], 0.1),
