@@ -122,6 +122,21 @@ static inline void sd_copy_rows(char *to, const char *from, long step, long n, l
 #undef SD_ROWS_OF
 }
 
+/* Copy n rows of few elements at listed positions, `pace` bytes from one to the next, of samples `step` bytes apart, one at a
+   time; tell whether rows are so short. */
+static inline int sd_copy_listed(char *to, const char *from, long step, long pace, const long *listed, long n, long row) {
+#define SD_ROWS_OF(bytes)                                                                              \
+  case bytes:                                                                                          \
+    for (long k = 0; k < n; k++) memcpy(to + (bytes) * k, from + k * step + pace * listed[2 * k], bytes); \
+    return 1;
+  switch (row) {
+    SD_ROWS_OF(16) SD_ROWS_OF(24) SD_ROWS_OF(32) SD_ROWS_OF(40) SD_ROWS_OF(48) SD_ROWS_OF(64) SD_ROWS_OF(80)
+    SD_ROWS_OF(96) SD_ROWS_OF(128)
+    default: return 0;
+  }
+#undef SD_ROWS_OF
+}
+
 /* Numbers that follow each other in a list, from which on they are copied at once. */
 enum { SD_LISTED_RUN = 16 };
 
@@ -161,6 +176,8 @@ static void sd_pick(const sd_call *c, const sd_port *p, long first, long count, 
       sd_pick_numbers(to + i * item, p->data + here, step, p->pace, p->listed + 2 * k, end - k, item);
       i += end - k, k = end;
     }
+    if (whole && sd_copy_listed(to + i * row, p->data + here, step, p->pace, p->listed + 2 * k, end - k, row))
+      i += end - k, k = end;
     while (k < end) {
       long run = p->listed[2 * k + 1], n = run < 0 ? -run : run, way = run < 0 ? step : step + p->pace;
       const char *from = p->data + here + p->pace * p->listed[2 * k];
