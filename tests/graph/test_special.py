@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -376,8 +377,10 @@ def _student(df: mpmath.mpf, t: mpmath.mpf) -> mpmath.mpf:
     return tail if t < 0 else 1 - tail
 
 
+Form = tuple[Callable[..., mpmath.mpf], list[tuple[float, float]], float]
+
 #: Functions with several forms: text, reference, intervals of arguments, and the size below which errors are absolute.
-FORMS = {
+FORMS: dict[str, Form] = {
     "si(a)": (mpmath.si, [(0, 30)], 0.0),
     "ci(a)": (mpmath.ci, [(0.1, 30)], 0.1),
     "fresnels(a)": (mpmath.fresnels, [(0, 8)], 0.0),

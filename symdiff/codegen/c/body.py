@@ -377,8 +377,8 @@ INLINE_STORES = 16
 
 #: Elements of rows that are moved whole.
 SHORT = (2, 3)
-#: Operations of a program of numbers up to which there is a loop for neighbours by itself: in all, for each number read or
-#: written, and in all where these are many. What tells how a number is read takes as long as some operations.
+#: Operations of a program of numbers up to which there is a loop for neighbours by itself: in all, for each number read
+#: or written, and in all where these are many. What tells how a number is read takes as long as some operations.
 FEW, FEW_EACH, FEW_OF_MANY = 32, 4, 512
 
 #: Sums over the batch that are held in registers, by lanes; of more than these, all are in memory.
