@@ -102,21 +102,23 @@ static __attribute__((unused)) int sd_hyper_sum(int *left, double until, int p, 
 /* The same sum in doubles, where its terms neither cancel nor are many, so that it has 15 digits; 0 elsewhere. */
 static __attribute__((unused)) int sd_hyper_short(int p, const double *a, const double *b, double c, const double *x,
                                                   double *sum) {
-  double term = 1, size = 1, turn = 0, total = 1, rest = 0;
-  for (double k = 0; k < 400; k++) {
-    double factor = x[0], next = k + 1, below = (c + k) * next, here;
-    if (p > 0) factor *= a[0] + k;
-    if (p > 1) factor *= b[0] + k;
+  const double z = x[0], first = p > 0 ? a[0] : 1, second = p > 1 ? b[0] : 1;
+  double term = 1, size = 1, turn = 0, total = 1, rest = 0, k = 0, next = 1;
+  for (; k < 400; k = next, next += 1) {
+    double below = (c + k) * next, factor = z, here;
+    if (p > 0) factor *= first + k;
+    if (p > 1) factor *= second + k;
     term *= factor / below;
     turn += next * term;
     here = total + term;
     rest += (total - here) + term; /* exactly what is lost, where the sum is larger than the term */
     total = here;
-    size += __builtin_fabs(term);
-    if (__builtin_fabs(term) < 1e-17 * size && c + k > 1 && (p < 1 || a[0] + k > 0) && (p < 2 || b[0] + k > 0) &&
-        __builtin_fabs(factor) < 0.95 * below) {
+    here = __builtin_fabs(term);
+    size += here;
+    if (!(here < 1e-17 * size)) continue;
+    if (c + k > 1 && (p < 1 || first + k > 0) && (p < 2 || second + k > 0) && __builtin_fabs(factor) < 0.95 * below) {
       if (!(size < 6 * __builtin_fabs(total))) return 0;
-      *sum = total + (rest + turn * (x[1] / x[0]));
+      *sum = total + (rest + turn * (x[1] / z));
       return 1;
     }
   }
@@ -472,7 +474,14 @@ static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, do
   sd_pair_div(one, w, small); /* 1 / (1 - x) */
   sd_pair_mul(small, at, turn);
   turn[0] = -turn[0];
-  turn[1] = -turn[1];                   /* x / (x - 1) */
+  turn[1] = -turn[1]; /* x / (x - 1) */
+  if (a > 0 && c > 0 && x < 0.9 && (x > 0 || less_b[0] > 0)) { /* the usual case: all terms have one sign */
+    if (x > 0 && sd_hyper_short(2, first, second, c, at, sum)) return sum[0];
+    if (x < 0 && turn[0] < 0.9 && sd_hyper_short(2, first, less_b, c, turn, sum)) {
+      double change = __builtin_pow(w[0], -a) * (1 - a * (w[1] / w[0]));
+      if (change > 1e-250) return change * sum[0];
+    }
+  }
   for (int turned = 0; turned < 2; turned++) /* at x, and at x / (x - 1) */
     for (int swapped = 0; swapped < 2; swapped++) {
       double *to = forms[count];
