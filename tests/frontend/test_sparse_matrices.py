@@ -13,6 +13,7 @@ from scipy import sparse
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, ParseError, ShapeError
+from symdiff.frontend.functions import sparse_matrices
 
 A = sd.matrix("A", "m", "n", sparse=True)
 X, Y, B = sd.vector("x", "n"), sd.vector("y", "m"), sd.matrix("B", "n", 3)
@@ -199,6 +200,35 @@ def test_a_pattern_that_is_changed_in_place_is_the_one_of_the_next_call() -> Non
         logdet, by_data = definite(square)
         np.testing.assert_allclose(logdet, np.linalg.slogdet(whole)[1], rtol=1e-14)
         np.testing.assert_allclose(by_data, at_pattern(square, np.linalg.inv(whole)), atol=1e-14)
+
+
+def test_an_analysis_is_kept_for_equal_positions_in_other_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    own = sparse_matrices._Analysis.__init__
+    monkeypatch.setattr(sparse_matrices._Analysis, "__init__", lambda *given: made.append(1) or own(*given))
+    kernel = sd.compile([S.logdet(), S.solve(X), sd.gradient(S.logdet(), S.data)], [S, X])
+    chain = sparse.diags_array([np.full(6, 0.25), np.full(7, 3.0), np.full(6, 0.25)], offsets=[-1, 0, 1]).tocsr()
+    for scale in (1.0, 2.0, 5.0):
+        matrix = sparse.csr_array((chain.data * scale, chain.indices.copy(), chain.indptr.copy()), chain.shape)
+        value, solution, slope = kernel(matrix, np.arange(7.0))
+        dense = matrix.toarray()
+        np.testing.assert_allclose(value, np.linalg.slogdet(dense)[1])
+        np.testing.assert_allclose(solution, np.linalg.solve(dense, np.arange(7.0)))
+        np.testing.assert_allclose(slope, at_pattern(matrix, np.linalg.inv(dense)))
+    assert len(made) == 1
+
+
+def test_single_precision_stays_single() -> None:
+    rng = np.random.default_rng(3)
+    loss = np.sum(sd.softplus(-Y * (A @ X)))
+    kernel = sd.compile([loss, sd.gradient(loss, X), sd.gradient(loss, A.data)], [A, X, Y])
+    matrix = drawn(rng, 40, 30)
+    x, y = rng.normal(size=30), rng.normal(size=40)
+    exact = kernel(matrix, x, y)
+    found = kernel(matrix.astype(np.float32), x.astype(np.float32), y.astype(np.float32))
+    for one, other in zip(found, exact, strict=True):
+        assert one.dtype == np.float32
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 @settings(max_examples=20, deadline=None)

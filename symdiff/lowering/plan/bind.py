@@ -759,8 +759,8 @@ class _Binder:
     def _call(self, step: Call, phase: int) -> None:
         inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
         function, output = self.functions[step.result], self.where[step.result]
-        reads = step.formula.op == "external" and step.formula.payload.reads
-        self.steps.append(bound.CallStep(phase, phase == bound.TILE, function, inputs, output, reads))
+        direct = step.direct(self.plan.inputs) is not None
+        self.steps.append(bound.CallStep(phase, phase == bound.TILE, function, inputs, output, direct))
 
     def _copy(self, node: Node, array: int) -> None:
         """Copy an array that is an output, and an input, a number or another output as well."""

@@ -288,6 +288,13 @@ class Call(NamedTuple):
     inputs: tuple[Node, ...]
     formula: Node
 
+    def direct(self, inputs: Iterable[Node]) -> list[int] | None:
+        """Return where the arguments of a function are that takes these arrays as they are; None for other steps."""
+        node, given = self.formula, [*self.sized(inputs), *self.inputs]
+        if node.op != "external" or not node.payload.reads or node.ndim > len(node.payload.shape):
+            return None
+        return [given.index(arg) for arg in node.args] if set(given).issuperset(node.args) else None
+
     def sized(self, inputs: Iterable[Node]) -> list[Node]:
         """Return the inputs of a plan from whose shapes the function takes the sizes."""
         tiled = is_tiled(self)
