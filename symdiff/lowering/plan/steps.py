@@ -328,6 +328,26 @@ class Repacked(NamedTuple):
         return (self.result,)
 
 
+class Lasting(NamedTuple):
+    """Which samples of a loop go on: those where ``sign`` times a carried number is above a bound, or at it.
+
+    Parameters
+    ----------
+    carried : int
+        Which of what is carried.
+    sign : int
+    bound : float
+        Times the sign, too.
+    strict : bool
+        Whether those at the bound have ended.
+    """
+
+    carried: int
+    sign: int
+    bound: float
+    strict: bool
+
+
 class Repeated(NamedTuple):
     """Steps that run several times, each time on what the time before gave.
 
@@ -351,6 +371,8 @@ class Repeated(NamedTuple):
         The first turn is for the last row.
     parts : tuple of Node
         Where each sample of a batch has a loop of its own: what is carried out of the last turn, an array each.
+    lasting : Lasting, optional
+        Which samples go on, where one number tells; else those go on that the last turn changed.
     """
 
     result: Node
@@ -364,6 +386,7 @@ class Repeated(NamedTuple):
     length: Dim
     reverse: bool
     parts: tuple[Node, ...] = ()
+    lasting: Lasting | None = None
 
     @property
     def results(self) -> tuple[Node, ...]:
