@@ -178,7 +178,8 @@ def _unsolved(rule: ImplicitRule, values: Sequence[Values]) -> str:
         low, high = (float(evaluate(rule.equations[:1], {**known, rule.letter.name: end})[0]) for end in ends)
         if not low * high <= 0.0:
             at = " and ".join(f"{float(end):.6g}" for end in ends)
-            return f"the equation is {low:.6g} and {high:.6g} at {at}, the ends of the bracket; expected different signs"
+            told = f"the equation is {low:.6g} and {high:.6g} at {at}"
+            return f"{told}, the ends of the bracket; expected different signs"
     steps, _, converged = evaluate(rule.told, known)
     if converged or steps < dict(rule.options).get("at_most", USUAL):
         what = "no minimum, or none that is finite" if rule.name == "minimizer" else "no root, as at a pole or a jump"

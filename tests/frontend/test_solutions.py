@@ -392,7 +392,7 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ShapeError, "as many equations", lambda: sd.root(v[0] - a, v, np.zeros(2))),
         (ShapeError, "the start of root", lambda: sd.root(v - a, v, np.zeros(3))),
         (ShapeError, "expected a scalar", lambda: sd.minimizer(v, v, np.zeros(2))),
-        (ArgumentError, "start of minimizer, .0. 5.., is outside", lambda: sd.minimizer(v @ v, v, [0.0, 5.0], bounds=(0, 1))),
+        (ArgumentError, "minimizer, .0. 5.., is outside", lambda: sd.minimizer(v @ v, v, [0.0, 5.0], bounds=(0, 1))),
         (ArgumentError, "start of root, 5", lambda: sd.root(x - a, x, 5.0, bracket=(0, 1))),
         (ArgumentError, "no x is between", lambda: sd.minimizer(v @ v, v, 0.0, bounds=(1, 0))),
         (ArgumentError, "method", lambda: sd.minimizer(v @ v, v, 0.0, method="bfgs")),
