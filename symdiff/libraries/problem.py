@@ -36,6 +36,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Variables and constraints together up to which dense solvers are taken.
 SMALL = 200
+#: Elements of a Jacobian up to which it is looked at, where a solver failed, if its point is a solution after all.
+DENSE = 10**7
 #: Relative distance to a bound, or from equality, at which a constraint counts as active, with a multiplier above it.
 ACTIVE = 1e-4
 #: Relative slope of the Lagrangian that counts as none.
@@ -205,7 +207,7 @@ class OptimizationProblem:
         violation = self._violation(x, args)
         size = max(1.0, float(np.abs(x).max(initial=0.0)))
         # a solver may stop at the rounding of its objective and call that a failure
-        settled = found.success or self._residual(x, args, lagrange) <= STATIONARY
+        settled = found.success or (self._is_dense and self._residual(x, args, lagrange) <= STATIONARY)
         success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
         told = dict(zip(self._parameters, args, strict=True))
         message = found.message if success else f"{found.message}{self._worst(x, args, violation)}"
@@ -309,6 +311,11 @@ class OptimizationProblem:
         return Objective(Array(concatenate(parts, 0)), wrt, self._inputs, None, self._options, groups=self._several)
 
     # ------------------------------------------------------------------ what holds at a solution
+
+    @property
+    def _is_dense(self) -> bool:
+        """True if dense matrices of all constraints by all variables may be made."""
+        return len(self.lower) * max(len(self._is_equation), 1) <= DENSE
 
     def _violation(self, x: Floats, args: Sequence[Floats]) -> float:
         parts = [self.lower - x, x - self.upper]

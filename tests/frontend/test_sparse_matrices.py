@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import symdiff as sd
+from symdiff._kernels.matrix import sparse as kernels
 from symdiff.errors import ArgumentError, ParseError, ShapeError
 from symdiff.frontend.functions import sparse_matrices
 
@@ -223,6 +224,23 @@ def test_an_analysis_is_kept_for_equal_positions_in_other_arrays(monkeypatch: py
     assert len(made) == 1
 
 
+def test_check_moves_the_nonzeros_and_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = drawn(np.random.default_rng(1), 5, 4)
+    for wrt in (None, A, X):
+        report = sd.check(_LOSS, wrt, at={A: matrix})
+        assert report.verdict == "not certified"
+        assert report.compared >= 4
+        assert [finding.kind for finding in report.findings] == ["not certified"]
+
+    def wrong(*given: Any) -> None:
+        own(*given)
+        given[-1][:] *= 1.01
+
+    own = kernels.transposed_product
+    monkeypatch.setattr(kernels, "transposed_product", wrong)
+    assert sd.check(_LOSS, X, at={A: matrix}).verdict == "NOT OK"
+
+
 def test_single_precision_stays_single() -> None:
     rng = np.random.default_rng(3)
     loss = np.sum(sd.softplus(-Y * (A @ X)))
@@ -358,7 +376,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ParseError, "'\\*\\*' of a sparse matrix", lambda: sd.gradient("x @ A**2 @ x", "A", A=sd.csr(2, 2), x=2)),
         (ParseError, "found a sparse matrix", lambda: sd.compile("2 * A", A=sd.csr(2, 2))),
         (ParseError, "found a sparse matrix", lambda: sd.compile("A[0]", A=sd.csr(2, 2))),
-        (sd.UnsupportedError, "check of a formula of the sparse matrix A", lambda: sd.check(_LOSS)),
+        (ArgumentError, "sparse matrix A without its pattern", lambda: sd.check(_LOSS)),
+        (ArgumentError, "must be a sparse matrix", lambda: sd.check(_LOSS, at={"A": np.eye(2)})),
         (sd.DtypeError, "sparse matrices come in calls", lambda: Y @ square),
         (ArgumentError, "no sparse matrix any more", lambda: kernel(broken, np.ones(3))),
     ]

@@ -70,8 +70,8 @@ def _with_data(matrix: Any, data: Any) -> Any:
 
 
 def _pattern(number: Any) -> Any:
-    """Return SciPy's array of a pattern, whose number each row has, without numbers of its own."""
-    found = _patterns.get(float(number[0])) if len(number) else None
+    """Return SciPy's array of a pattern, whose number each row has, up to rounding, without numbers of its own."""
+    found = _patterns.get(round(float(number[0]))) if len(number) and np.isfinite(number[0]) else None
     if found is None:
         raise ArgumentError("a sparse matrix whose pattern no call brought; expected a scipy.sparse array for it")
     return found
