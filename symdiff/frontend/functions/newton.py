@@ -110,9 +110,13 @@ class Equations:
         halley = (turn <= most) & (-turn <= most) & (square > SQUARES[0]) & (square < SQUARES[1])
         return np.where(halley, -residual * slope, -residual) / np.where(halley, square - turn, slope)
 
-    def ends(self, x: Array, step: Array, before: Array) -> Any:
-        """Tell behind which of two full steps the next would be within the tolerance: errors are squared or cubed."""
-        order = 2 if self.second is None else 3
+    @property
+    def order(self) -> int:
+        """The order of convergence of steps: errors are squared or cubed."""
+        return 2 if self.second is None else 3
+
+    def ends(self, x: Array, step: Array, before: Array, order: int) -> Any:
+        """Tell behind which of two full steps of an order the next one would be within the tolerance."""
         return (abs(step) <= SHORT[order] * abs(before)) & self.near(x, 16.0 * SHORT[order] ** order * step)
 
     def small(self, x: Array, residual: Array) -> Any:
@@ -188,7 +192,7 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
         small = g.small(x, residual)
         # steps of rounding shrink no more
         stuck = inside & ~shrinks & g.near(x, change / NOISE)
-        quick = taken & (last > 0.0) & g.ends(x, change, last)
+        quick = taken & (last > 0.0) & g.ends(x, change, last, g.order)
         done = small | stuck | quick | (taken & g.near(x, change)) | g.near(following, b - a)
         following = np.where(small | stuck, np.where(inside, newton, x), following)
         size = np.where(taken, abs(change), -abs(following - x))
@@ -226,7 +230,7 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
         better = (size < abs(least)) | ((failed > HALVES) & (residual * least < 0.0))
         base, least = np.where(better, x, base), np.where(better, residual, least)
         newton, tries = np.where(better, own, before), np.where(better, 0.0, failed + 1.0)
-        quick = better & (failed == 0.0) & g.ends(x, newton, before)
+        quick = better & (failed == 0.0) & g.ends(x, newton, before, g.order)
         away = np.where(
             tries == HALVES + 1.0,
             np.maximum(abs(base), 1.0),
@@ -336,12 +340,17 @@ def descended(
         better = (value < least) | (same & (steep < steepest))
         # the slope along the step, of that at its begin: negative beyond a minimum
         turned = np.sum(slope * change) / along
+        # two full steps of Newton's tell that the next one would be rounding
+        full = np.all(change == newton)
+        full = full if ends is None else full & np.all(x == base + change)
+        quick = better & full & g.ends(largest(x), largest(own), largest(newton), 2)
         base, least = np.where(better, x, base), np.where(better, value, least)
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
         change = np.where(better, own, 0.25 * change)
         small = np.all(g.small(x, slope))
         stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
+        done = done if squares else done | quick
         following = np.where(stuck, base, within(base + change))
         count = np.where(done, -1.0 - count, count + 1.0)
         if squares:
