@@ -63,6 +63,7 @@ kernels = [
         "plan.executor": ["batch", "matrix", "plan", "system"],
         "functions.special": ["functions"],
         "matrix.batches": ["matrix", "machine", "functions", "system"],
+        "matrix.sparse": ["matrix", "system"],
         "programs.tape": [],
         "programs.steps": [],
         "programs.words": [],

@@ -218,6 +218,11 @@ cdef class CallPath:
                 return result
         return self._call(args, out, inputs, named)
 
+    def _ordinary(self, tuple args, out):
+        """Serve a call of one array for each input, if it is an ordinary one; NotImplemented for others."""
+        fits = self.names is not None and len(args) == self.inputs
+        return self.quick(sd_items(args), out) if fits else NotImplemented
+
     @cython.final
     cdef NativeCall unit_for(self, const sd_port *ports, bint single, long count):
         """Return the unit in whose layout most of the arrays lie, or None where that one is to be built."""

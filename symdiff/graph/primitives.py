@@ -168,7 +168,8 @@ class Opaque(NamedTuple):
 
     ``axes`` are those of each argument of one call, and ``shape`` that of its value; axes in front of them are calls of
     their own. ``batched`` functions take them all at once. ``linear`` are the arguments in which the value is linear
-    together. A function that ``reads`` writes to none of its arguments, which are not copied for it.
+    together. A function that ``reads`` writes to none of its arguments, which are not copied for it, and may write its
+    value to ``out``.
     """
 
     name: str

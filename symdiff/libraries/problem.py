@@ -19,10 +19,13 @@ from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
 from ..frontend.display import table
+from ..frontend.functions.sparse_matrices import SparseMatrix
+from ..frontend.outputs import leaves
 from ..frontend.symbols import array
 from ..graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import fixed, show
+from ..graph.sizes import named as letter
 from ..ground.guard import described, guarded
 from ..runtime.calls.arguments import as_floats
 from .objective import Objective
@@ -33,6 +36,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Variables and constraints together up to which dense solvers are taken.
 SMALL = 200
+#: Elements of a Jacobian up to which it is looked at, where a solver failed, if its point is a solution after all.
+DENSE = 10**7
 #: Relative distance to a bound, or from equality, at which a constraint counts as active, with a multiplier above it.
 ACTIVE = 1e-4
 #: Relative slope of the Lagrangian that counts as none.
@@ -97,7 +102,8 @@ class OptimizationProblem:
     minimize : Array
     constraints : sequence of (Node, bool)
         What has to be at most 0, or 0 where the flag is set.
-    variables, parameters : sequence of Array
+    variables : sequence of Array
+    parameters : sequence of Array or SparseMatrix
     bounds : dict of str to (ndarray, ndarray)
     """
 
@@ -106,22 +112,26 @@ class OptimizationProblem:
         minimize: Array,
         constraints: Sequence[tuple[Node, bool]],
         variables: Sequence[Array],
-        parameters: Sequence[Array],
+        parameters: Sequence[Array | SparseMatrix],
         bounds: Mapping[str, tuple[Floats, Floats]],
     ) -> None:
         self._names = [str(one.node.name) for one in variables]
-        self._parameters = {str(one.node.name): one for one in parameters}
+        self._parameters = {_title(one): one for one in parameters}
+        #: The inputs that parameters are, and those that are several.
+        inputs = {str(part.node.name): part for one in parameters for part in leaves(one)}
+        several = {name: one for name, one in self._parameters.items() if isinstance(one, SparseMatrix)}
         self._constraints, self._variables = list(constraints), list(variables)
         self._sizes = [_size(node) for node, _ in constraints]
         self._minimize = minimize
         self._options: dict[str, Any] = {"batch": [], "reduce": None, "backend": "auto", "threads": None}
         wrt = variables[0] if len(variables) == 1 else list(variables)
-        self.objective = Objective(minimize, wrt, self._parameters, None, self._options)
+        self.objective = Objective(minimize, wrt, inputs, None, self._options, groups=several)
         flat = [reshape(to_real(node), (_size(node),)) for node, _ in constraints]
         joined = concatenate(flat, 0) if flat else None
         self.constraints = (
-            None if joined is None else Objective(Array(joined), wrt, self._parameters, None, self._options)
+            None if joined is None else Objective(Array(joined), wrt, inputs, None, self._options, groups=several)
         )
+        self._inputs, self._several = inputs, several
         self._counts = [_size(one.node) for one in variables]
         ends = [
             bounds.get(name, (np.full(count, -np.inf), np.full(count, np.inf)))
@@ -153,8 +163,9 @@ class OptimizationProblem:
             search with other parameters.
         parameters : dict of str to array, optional
         method : {None, "SLSQP", "trust-constr", "L-BFGS-B", "least_squares", "highs", "ipopt"}
-            By default "highs" where all is linear, "L-BFGS-B" without constraints, and "SLSQP" for small problems;
-            "ipopt" for others and where these find nothing, if ipyopt or cyipopt is installed, else "trust-constr".
+            By default "highs" where constraints are linear and the objective is, or is quadratic and convex and highspy
+            is installed, "L-BFGS-B" without constraints, and "SLSQP" for small problems; "ipopt" for others and where
+            these find nothing, if ipyopt or cyipopt is installed, else "trust-constr".
             "least_squares" takes a sum of squares, such as ``np.sum(r**2)``, without constraints.
         options : dict, optional
             For the solver.
@@ -196,7 +207,7 @@ class OptimizationProblem:
         violation = self._violation(x, args)
         size = max(1.0, float(np.abs(x).max(initial=0.0)))
         # a solver may stop at the rounding of its objective and call that a failure
-        settled = found.success or self._residual(x, args, lagrange) <= STATIONARY
+        settled = found.success or (self._is_dense and self._residual(x, args, lagrange) <= STATIONARY)
         success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
         told = dict(zip(self._parameters, args, strict=True))
         message = found.message if success else f"{found.message}{self._worst(x, args, violation)}"
@@ -206,13 +217,28 @@ class OptimizationProblem:
         )  # fmt: skip
 
     def _arguments(self, parameters: Mapping[str, Any] | None) -> list[Floats]:
-        given = {str(name.node.name) if isinstance(name, Array) else name: v for name, v in (parameters or {}).items()}
+        given = {_title(name): value for name, value in (parameters or {}).items()}
         unknown = [name for name in given if name not in self._parameters]
         missing = [name for name in self._parameters if name not in given]
         if unknown or missing:
             came = f"unknown: {', '.join(map(str, unknown))}" if unknown else f"missing: {', '.join(missing)}"
             raise ArgumentError(f"parameters {came}; expected {', '.join(self._parameters) or 'none'}")
-        return [np.asarray(as_floats(name, given[name]), float) for name in self._parameters]
+        return [self._number(name, given[name]) for name in self._parameters]
+
+    def _number(self, name: str, value: Any) -> Any:
+        """Return the numbers of a parameter."""
+        return self._sparse(name, value) if name in self._several else np.asarray(as_floats(name, value), float)
+
+    def _sparse(self, name: str, value: Any) -> Any:
+        """Return a matrix by rows, if it is one of the parameter's shape."""
+        from scipy.sparse import issparse
+
+        shape = fixed(self._several[name].shape)
+        if not issparse(value) or value.shape != shape:
+            raise ArgumentError(
+                f"the parameter {name} is {described(value)}; expected a scipy.sparse array, {show(shape or ())}"
+            )
+        return value.tocsr()
 
     def _begin(self, start: Any) -> Floats:
         if isinstance(start, Optimum):
@@ -246,23 +272,31 @@ class OptimizationProblem:
         """Return the solvers that are tried in turn, without being asked for."""
         from importlib.util import find_spec
 
-        if self._is_linear and self.constraints is not None:
+        if self._degree == 1 and self.constraints is not None:
             return ["highs"]
+        quadratic = self._degree == 2 and self.constraints is not None and find_spec("highspy") is not None
         installed = any(find_spec(name) is not None for name in _IPOPTS)
         last = ["ipopt" if installed else "trust-constr"]
         if self.constraints is None:
             return ["L-BFGS-B", *last]
-        return ["SLSQP", *last] if len(self.lower) + len(self._is_equation) <= SMALL else last
+        small = len(self.lower) + len(self._is_equation) <= SMALL
+        return [*(["highs"] if quadratic else []), *(["SLSQP"] if small else []), *last]
 
     @cached_property
-    def _is_linear(self) -> bool:
-        """True if the derivatives of objective and constraints depend on no variable."""
+    def _degree(self) -> int:
+        """The degree of the objective in the variables, 1 or 2, behind constraints that are linear; else 3."""
         own = {one.node for one in self._variables}
-        whole = [self._minimize, *([] if self.constraints is None else [self.constraints._formula])]
-        slopes = [
-            derivatives.jacobian(formula, one, disconnected="zero") for formula in whole for one in self._variables
-        ]
-        return own.isdisjoint(inputs_of([slope.node for slope in slopes]))
+
+        def slopes(formulas: Sequence[Array]) -> list[Array]:
+            return [derivatives.jacobian(f, one, disconnected="zero") for f in formulas for one in self._variables]
+
+        def is_constant(formulas: Sequence[Array]) -> bool:
+            return own.isdisjoint(inputs_of([formula.node for formula in formulas]))
+
+        if self.constraints is not None and not is_constant(slopes([self.constraints._formula])):
+            return 3
+        slope = slopes([self._minimize])
+        return 1 if is_constant(slope) else 2 if is_constant(slopes(slope)) else 3
 
     @cached_property
     def _residuals(self) -> Objective:
@@ -274,9 +308,14 @@ class OptimizationProblem:
             for r, curvature in squares_in(self._minimize.node, [one.node for one in self._variables])
         ]
         wrt = self._variables[0] if len(self._variables) == 1 else self._variables
-        return Objective(Array(concatenate(parts, 0)), wrt, self._parameters, None, self._options)
+        return Objective(Array(concatenate(parts, 0)), wrt, self._inputs, None, self._options, groups=self._several)
 
     # ------------------------------------------------------------------ what holds at a solution
+
+    @property
+    def _is_dense(self) -> bool:
+        """True if dense matrices of all constraints by all variables may be made."""
+        return len(self.lower) * max(len(self._is_equation), 1) <= DENSE
 
     def _violation(self, x: Floats, args: Sequence[Floats]) -> float:
         parts = [self.lower - x, x - self.upper]
@@ -339,11 +378,12 @@ class OptimizationProblem:
         Returns
         -------
         dict of str to ndarray
-            Of shape ``variable + parameter`` each, by the names of the variables: the solution of the linear system
+            Of shape ``variable + parameter`` each, by the names of the variables (of a sparse matrix by its nonzeros by
+            rows): the solution of the linear system
             that the equations of Karush, Kuhn and Tucker are differentiated to, with the same constraints active
             (Fiacco, Introduction to Sensitivity and Stability Analysis, 1983, 3.2). Nan where that system is singular.
         """
-        name = str(parameter.node.name) if isinstance(parameter, Array) else parameter
+        name = _title(parameter)
         if name not in self._parameters:
             raise ArgumentError(f"no parameter {name!r:.60}; expected one of {', '.join(self._parameters) or 'none'}")
         args = [optimum.parameters[own] for own in self._parameters]
@@ -369,10 +409,10 @@ class OptimizationProblem:
             result[free] = -np.linalg.solve(matrix, right)[: free.sum()] if regular else np.nan
         except np.linalg.LinAlgError:
             result[free] = np.nan
-        shape = fixed(self._parameters[name].shape) or ()
+        shape = fixed(self._parameters[name].shape) if name not in self._several else (by_x.shape[1],)
         pieces = np.split(result, np.cumsum(self._counts)[:-1])
         return {
-            own: piece.reshape((*(fixed(one.shape) or ()), *shape))
+            own: piece.reshape((*(fixed(one.shape) or ()), *(shape or ())))
             for (own, one), piece in zip(self._each(), pieces, strict=True)
         }
 
@@ -392,7 +432,8 @@ class OptimizationProblem:
     def _mixed(self, name: str) -> Any:
         from ..compiler import compile
 
-        parameter, weights = self._parameters[name], []
+        own, weights = self._parameters[name], []
+        parameter = own.data if isinstance(own, SparseMatrix) else own
         whole = self._minimize
         if self.constraints is not None:
             weights = [array(self.objective._free("multipliers"), self.constraints._formula.shape)]
@@ -475,8 +516,13 @@ def _by_minimize(method: str) -> Any:
 def _by_highs(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
     from scipy.optimize import linprog
 
-    if not self._is_linear:
-        raise UnsupportedError("method='highs' of a problem that is not linear; expected 'SLSQP' or 'trust-constr'")
+    if self._degree == 3:
+        raise UnsupportedError(
+            "method='highs' of a problem that is not linear, or quadratic with linear constraints; expected 'SLSQP' or "
+            "'trust-constr'"
+        )
+    if self._degree == 2:
+        return _by_highspy(self, x, args, options)
     nothing, rows = np.zeros(len(x)), self._is_equation
     parts: dict[str, Any] = {}
     if self.constraints is not None:
@@ -487,6 +533,45 @@ def _by_highs(self: OptimizationProblem, x: Floats, args: Sequence[Floats], opti
     bounds = np.stack([self.lower, self.upper], axis=1)
     found = linprog(slope, bounds=bounds, method="highs", options=options, **parts)
     return _Found(x if found.x is None else found.x, bool(found.success), str(found.message), int(found.nit))
+
+
+def _by_highspy(self: OptimizationProblem, x: Floats, args: Sequence[Any], options: dict[str, Any]) -> _Found:
+    """Minimize a convex quadratic function with linear constraints; SciPy's functions take none of these to HiGHS."""
+    try:
+        highspy = import_module("highspy")
+    except ImportError:
+        raise UnsupportedError(
+            "method='highs' of a quadratic problem without highspy; expected pip install highspy, or another method"
+        ) from None
+    from scipy.sparse import csc_array, csr_array
+
+    n, m, nothing = len(self.lower), len(self._is_equation), np.zeros(len(self.lower))
+    matrix, right = csr_array((m, n)), np.zeros(0)
+    if self.constraints is not None:
+        matrix = csr_array(np.reshape(self.constraints.jac(nothing, *args), (m, n)))
+        right = -np.atleast_1d(self.constraints.fun(nothing, *args))
+    lower = csc_array(np.tril(np.reshape(self.objective.hess(nothing, *args), (n, n))))
+    model, solver = highspy.HighsModel(), highspy.Highs()
+    model.lp_.num_col_, model.lp_.num_row_, model.hessian_.dim_ = n, m, n
+    slope = self.objective.jac(nothing, *args)
+    model.lp_.col_cost_, model.lp_.col_lower_, model.lp_.col_upper_ = slope, self.lower, self.upper
+    model.lp_.row_lower_, model.lp_.row_upper_ = np.where(self._is_equation, right, -np.inf), right
+    model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.hessian_.format_ = highspy.HessianFormat.kTriangular
+    for part, own in ((model.lp_.a_matrix_, matrix), (model.hessian_, lower)):
+        part.start_, part.index_, part.value_ = own.indptr, own.indices, own.data
+    for key, value in {"output_flag": False, **options}.items():
+        solver.setOptionValue(key, value)
+    solver.passModel(model)
+    solver.run()
+    status, told = solver.getModelStatus(), solver.getInfo()
+    found, message = solver.getSolution(), f"HiGHS: {solver.modelStatusToString(status)}"
+    # variables that nothing depends on stay where they are
+    matters = np.diff(csc_array(matrix).indptr) + np.diff(lower.indptr) + np.diff(lower.tocsr().indptr) + (slope != 0.0)
+    return _Found(
+        np.where(matters, found.col_value, x), status == highspy.HighsModelStatus.kOptimal, message,
+        int(told.qp_iteration_count), -np.array(found.row_dual),
+    )  # fmt: skip
 
 
 def _by_least_squares(self: OptimizationProblem, x: Floats, args: Sequence[Floats], options: dict[str, Any]) -> _Found:
@@ -630,9 +715,13 @@ def problem(
     if minimize.shape not in ((), (1, 1)):
         raise ShapeError(f"minimize of shape {show(minimize.shape)}; expected a scalar, as np.sum(f) is")
     constraints = [_constraint(one, k) for k, one in enumerate(_listed(subject_to))]
-    given = [_symbol(one, "parameters") for one in _listed(parameters)]
+    given = [one if isinstance(one, SparseMatrix) else _symbol(one, "parameters") for one in _listed(parameters)]
     known = inputs_of([minimize.node, *(node for node, _ in constraints)])
-    own = [one.node for one in given]
+    own = [part.node for one in given for part in leaves(one)]
+    for node in known:
+        if node not in own and node.shape == (letter(f"{node.name}_nonzeros"),):
+            came = f"the sparse matrix {node.name} is among no parameters"
+            raise ArgumentError(f"{came}; expected parameters=[{node.name}], which a call of solve brings")
     wanted = (
         [Array(node) for node in known if node not in own]
         if variables is None
@@ -645,7 +734,7 @@ def problem(
         raise ArgumentError("a problem without variables; expected symbols that the solver may move")
     for one in [*wanted, *given]:
         if fixed(one.shape) is None:
-            raise ShapeError(f"{one.node.name} has shape {show(one.shape)}; expected numbers for sizes in a problem")
+            raise ShapeError(f"{_title(one)} has shape {show(one.shape)}; expected numbers for sizes in a problem")
     named = {str(one.node.name): one for one in wanted}
     ends = {}
     for key, pair in (bounds or {}).items():
@@ -654,6 +743,13 @@ def problem(
             raise ArgumentError(f"bounds of {name!r:.60}; expected variables: {', '.join(named)}")
         ends[name] = _ends(pair, name, named[name].shape)
     return OptimizationProblem(minimize, constraints, wanted, given, ends)
+
+
+def _title(one: Any) -> Any:
+    """Return the name of a symbol, or a name."""
+    if isinstance(one, SparseMatrix):
+        return one.name
+    return str(one.node.name) if isinstance(one, Array) else one
 
 
 def _listed(value: Any) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..calculus.rules import ImplicitRule
 from ..errors import SingularMatrixError
 from ..frontend.array import Array
 from ..frontend.display import ShownText
@@ -26,6 +27,8 @@ __all__ = ["Cause", "Explanation", "explain", "find_cause"]
 
 Values = npt.NDArray[Any]
 
+#: Iterations of a search that was told of no other number.
+USUAL = 50
 #: Length of the text of a part, and number of elements that are tried one by one.
 _LONGEST, _TRIED = 160, 64
 
@@ -45,6 +48,8 @@ class Cause(NamedTuple):
         What the part is computed from, and the values.
     singular : bool
         Whether the part has no value, because a matrix is singular.
+    why : str
+        Of a solution: why none was found.
     """
 
     part: Array
@@ -52,6 +57,7 @@ class Cause(NamedTuple):
     place: tuple[int, ...]
     operands: tuple[tuple[Array, Values], ...]
     singular: bool = False
+    why: str = ""
 
     def __str__(self) -> str:
         where = f" at [{', '.join(map(str, self.place))}]" if self.place else ""
@@ -62,7 +68,7 @@ class Cause(NamedTuple):
         else:
             told = f"{_text(self.part)} is {self.value}{where}"
         lines = [f"  {_text(array)} = {_numbers(value, self._own(value))}" for array, value in self.operands]
-        return "\n".join([told + (", of" if lines else ""), *lines])
+        return "\n".join([told + (", of" if lines else ""), *lines, *([self.why] if self.why else [])])
 
     def _own(self, value: Values) -> tuple[int, ...] | None:
         """Return the index in an operand of the one element that a result is computed from; None for several."""
@@ -156,7 +162,29 @@ def _descend(node: Node, found: Mapping[Node, Values]) -> Cause:
             break
         node, index = blamed
     operands = tuple((Array(arg), found[arg]) for arg in dict.fromkeys(node.args) if not arg.is_constant)
-    return Cause(Array(node), float(found[node][index]), index, operands)
+    why = ""
+    if node.is_custom and isinstance(node.payload.rule, ImplicitRule):
+        why = _unsolved(node.payload.rule, [found[arg] for arg in node.args])
+    return Cause(Array(node), float(found[node][index]), index, operands, False, why)
+
+
+def _unsolved(rule: ImplicitRule, values: Sequence[Values]) -> str:
+    """Return why a search found no solution."""
+    known = {parameter.name: value for parameter, value in zip(rule.parameters, values, strict=True)}
+    given = [values[number] for number in rule.given]
+    assert rule.letter is not None
+    if rule.name == "root" and len(given) > 1:
+        ends = given[-2:]
+        low, high = (float(evaluate(rule.equations[:1], {**known, rule.letter.name: end})[0]) for end in ends)
+        if not low * high <= 0.0:
+            at = " and ".join(f"{float(end):.6g}" for end in ends)
+            told = f"the equation is {low:.6g} and {high:.6g} at {at}"
+            return f"{told}, the ends of the bracket; expected different signs"
+    steps, _, converged = evaluate(rule.told, known)
+    if converged or steps < dict(rule.options).get("at_most", USUAL):
+        what = "no minimum, or none that is finite" if rule.name == "minimizer" else "no root, as at a pole or a jump"
+        return f"the search ended where there is {what}"
+    return f"the search did not converge in {int(steps)} iterations; expected another start, or at_most= of more"
 
 
 def _first(value: Values) -> tuple[int, ...]:

@@ -93,7 +93,10 @@ class Calls(CallPath):
     def _call(self, args: Sequence[Any], out: Any, inputs: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
         """Serve a call that compiled code hands on: check everything, convert, or tell what is wrong."""
         try:
-            return self._answered(self._arguments(args, inputs, named), out)
+            every = tuple(self._arguments(args, inputs, named))
+            # compiled code saw arguments that hold several inputs as they came
+            result = NotImplemented if self.options.groups is None else self._ordinary(every, out)
+            return self._answered(every, out) if result is NotImplemented else result
         except Exception as error:
             refuse(error, "a call of a kernel", args)
 

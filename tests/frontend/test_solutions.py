@@ -392,6 +392,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ShapeError, "as many equations", lambda: sd.root(v[0] - a, v, np.zeros(2))),
         (ShapeError, "the start of root", lambda: sd.root(v - a, v, np.zeros(3))),
         (ShapeError, "expected a scalar", lambda: sd.minimizer(v, v, np.zeros(2))),
+        (ArgumentError, "minimizer, .0. 5.., is outside", lambda: sd.minimizer(v @ v, v, [0.0, 5.0], bounds=(0, 1))),
+        (ArgumentError, "start of root, 5", lambda: sd.root(x - a, x, 5.0, bracket=(0, 1))),
         (ArgumentError, "no x is between", lambda: sd.minimizer(v @ v, v, 0.0, bounds=(1, 0))),
         (ArgumentError, "method", lambda: sd.minimizer(v @ v, v, 0.0, method="bfgs")),
         (ArgumentError, "no sum of squares", lambda: sd.minimizer(
@@ -404,6 +406,19 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
     for error, message, call in refused:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_rows_without_a_solution_tell_why() -> None:
+    rows = np.array([0.5, 4.0, 0.25])
+    told = [
+        (sd.root(x**2 - a, x, bracket=(0, 1)), "sample 1: .* is nan.*-4 and -3 at 0 and 1, the ends of the bracket"),
+        (sd.root(x**2 + a - 3, x, 1.0), "sample 1: .* is nan.*did not converge in 50 iterations"),
+        (sd.minimizer(x**4 + (2 - a) * x**2, x, 0.0), "sample 1: .* is nan.*ended where there is no minimum"),
+        (sd.minimizer((3 - a) * x, x, 0.0), "sample 0: .* is .*no minimum|did not converge"),
+    ]
+    for formula, message in told:
+        with pytest.raises(sd.NonfiniteError, match="(?s)" + message):
+            sd.compile(formula, nonfinite="raise")(rows)
 
 
 def test_implied_volatilities_have_the_slope_one_over_vega() -> None:

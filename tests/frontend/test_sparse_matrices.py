@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import symdiff as sd
+from symdiff._kernels.matrix import sparse as kernels
 from symdiff.errors import ArgumentError, ParseError, ShapeError
+from symdiff.frontend.functions import sparse_matrices
 
 A = sd.matrix("A", "m", "n", sparse=True)
 X, Y, B = sd.vector("x", "n"), sd.vector("y", "m"), sd.matrix("B", "n", 3)
@@ -201,6 +203,57 @@ def test_a_pattern_that_is_changed_in_place_is_the_one_of_the_next_call() -> Non
         np.testing.assert_allclose(by_data, at_pattern(square, np.linalg.inv(whole)), atol=1e-14)
 
 
+def test_an_analysis_is_kept_for_equal_positions_in_other_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    class Counted(sparse_matrices._Analysis):
+        def __init__(self, *given: Any) -> None:
+            made.append(given)
+            super().__init__(*given)
+
+    monkeypatch.setattr(sparse_matrices, "_Analysis", Counted)
+    kernel = sd.compile([S.logdet(), S.solve(X), sd.gradient(S.logdet(), S.data)], [S, X])
+    chain = sparse.diags_array([np.full(6, 0.25), np.full(7, 3.0), np.full(6, 0.25)], offsets=[-1, 0, 1]).tocsr()
+    for scale in (1.0, 2.0, 5.0):
+        matrix = sparse.csr_array((chain.data * scale, chain.indices.copy(), chain.indptr.copy()), chain.shape)
+        value, solution, slope = kernel(matrix, np.arange(7.0))
+        dense = matrix.toarray()
+        np.testing.assert_allclose(value, np.linalg.slogdet(dense)[1])
+        np.testing.assert_allclose(solution, np.linalg.solve(dense, np.arange(7.0)))
+        np.testing.assert_allclose(slope, at_pattern(matrix, np.linalg.inv(dense)))
+    assert len(made) == 1
+
+
+def test_check_moves_the_nonzeros_and_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = drawn(np.random.default_rng(1), 5, 4)
+    for wrt in (None, A, X):
+        report = sd.check(_LOSS, wrt, at={A: matrix})
+        assert report.verdict == "not certified"
+        assert report.compared >= 4
+        assert [finding.kind for finding in report.findings] == ["not certified"]
+
+    def wrong(*given: Any) -> None:
+        own(*given)
+        given[-1][:] *= 1.01
+
+    own = kernels.transposed_product
+    monkeypatch.setattr(kernels, "transposed_product", wrong)
+    assert sd.check(_LOSS, X, at={A: matrix}).verdict == "NOT OK"
+
+
+def test_single_precision_stays_single() -> None:
+    rng = np.random.default_rng(3)
+    loss = np.sum(sd.softplus(-Y * (A @ X)))
+    kernel = sd.compile([loss, sd.gradient(loss, X), sd.gradient(loss, A.data)], [A, X, Y])
+    matrix = drawn(rng, 40, 30)
+    x, y = rng.normal(size=30), rng.normal(size=40)
+    exact = kernel(matrix, x, y)
+    found = kernel(matrix.astype(np.float32), x.astype(np.float32), y.astype(np.float32))
+    for one, other in zip(found, exact, strict=True):
+        assert one.dtype == np.float32
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12))
 def test_positive_definite_matrices_are_solved_and_have_a_determinant(seed: int, n: int) -> None:
@@ -323,7 +376,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ParseError, "'\\*\\*' of a sparse matrix", lambda: sd.gradient("x @ A**2 @ x", "A", A=sd.csr(2, 2), x=2)),
         (ParseError, "found a sparse matrix", lambda: sd.compile("2 * A", A=sd.csr(2, 2))),
         (ParseError, "found a sparse matrix", lambda: sd.compile("A[0]", A=sd.csr(2, 2))),
-        (sd.UnsupportedError, "check of a formula of the sparse matrix A", lambda: sd.check(_LOSS)),
+        (ArgumentError, "sparse matrix A without its pattern", lambda: sd.check(_LOSS)),
+        (ArgumentError, "must be a sparse matrix", lambda: sd.check(_LOSS, at={"A": np.eye(2)})),
         (sd.DtypeError, "sparse matrices come in calls", lambda: Y @ square),
         (ArgumentError, "no sparse matrix any more", lambda: kernel(broken, np.ones(3))),
     ]

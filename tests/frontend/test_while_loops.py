@@ -58,6 +58,41 @@ def test_a_batch_has_one_loop_of_its_samples() -> None:
     assert any(isinstance(step, Repeated) and step.parts for plan in plans if plan for step in plan.plan.steps)
 
 
+#: Comparisons of a carried number with a bound, and the same of numbers.
+ENDS: dict[str, tuple[Any, float]] = {
+    "below": (lambda x: x < 3.0, 1.0), "at most": (lambda x: x <= 3.0, 1.0),
+    "above": (lambda x: x > -3.0, -1.0), "at least": (lambda x: x >= -3.0, -1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_number_that_is_compared_with_a_bound_tells_who_goes_on(how: str, dtype: Any) -> None:
+    goes_on, step = ENDS[how]
+
+    def turn(s: Any) -> Any:
+        return s[0] + np.where(s[2] > 0.5, s[1], 0.0), s[2], s[1]  # every other turn of some samples changes nothing
+
+    end, pace, _ = sd.while_loop(lambda s: goes_on(s[0]), turn, (a, b, step + 0.0 * b), at_most=40)
+    loop = sd.compile([end, pace], [a, b], backend="native")
+    rng = np.random.default_rng(0)
+    starts, paces = rng.integers(-6, 6, 300).astype(dtype), (step * rng.integers(0, 3, 300)).astype(dtype)
+    starts[:3] = np.nan, np.inf, -np.inf
+    found = loop(starts, paces)
+    assert found[0].dtype == dtype
+    for k in range(300):
+        s = starts[k], paces[k], dtype(step)
+        for _ in range(40):
+            if not goes_on(s[0]):
+                break
+            s = s[0] + (s[1] if s[2] > 0.5 else dtype(0.0)), s[2], s[1]
+        np.testing.assert_array_equal([found[0][k], found[1][k]], s[:2])
+    plans = [plan for plan in vars(loop._runner)["_patterns"].values() if plan]
+    loops = [step for plan in plans for step in plan.plan.steps if isinstance(step, Repeated) and step.parts]
+    assert [one.lasting is not None and one.lasting.strict for one in loops] == [how in ("below", "above")] * len(loops)
+    assert loops
+
+
 def test_arrays_and_matrices_are_carried() -> None:
     """A power iteration ends for each matrix when its vector stays."""
     m = sd.matrix("m", 3, 3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 import symdiff as sd
@@ -189,6 +190,54 @@ def test_linear_problems_go_to_highs() -> None:
         assert best.method == "highs"
         np.testing.assert_allclose(best.objective, exact.fun, rtol=1e-9)
         np.testing.assert_allclose(best.multipliers[0], -exact.ineqlin.marginals[:3], atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_quadratic_programs_go_to_highs_where_it_is_installed(seed: int) -> None:
+    """Bounds, inequalities and equations hold, and the equations of Karush, Kuhn and Tucker."""
+    pytest.importorskip("highspy")
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(4, 4))
+    values = {"Q": root @ root.T + 0.1 * np.eye(4), "C": rng.normal(size=(2, 4)), "c": rng.normal(size=4)}
+    constraints = [_C[0] @ X <= 0.2, np.sum(X) == 1.0, _C[1] @ X >= -0.3]
+    whole = sd.problem(X @ _Q @ X / 2 - _P @ X, constraints, X, {X: (-1.0, 2.0)}, [_Q, _C, _P])
+    best = whole.solve(parameters=values)
+    assert (best.method, best.success) == ("highs", True)
+    x: Any = best["x"]
+    rows = [values["C"][0], np.ones(4), -values["C"][1]]
+    slope = values["Q"] @ x - values["c"] + sum(m * row for m, row in zip(best.multipliers, rows, strict=True))
+    inside = (x > -1 + 1e-6) & (x < 2 - 1e-6)
+    np.testing.assert_allclose(slope[inside], 0.0, atol=1e-6)
+    assert (slope[x < -1 + 1e-6] > -1e-6).all()
+    assert (slope[x > 2 - 1e-6] < 1e-6).all()
+    assert min(best.multipliers[0], best.multipliers[2]) > -1e-9
+    assert best.objective <= whole.solve(parameters=values, method="SLSQP").objective + 1e-8
+    concave = sd.problem(-X @ X, np.sum(X) == 1.0, X, {X: (-1.0, 2.0)})
+    assert not concave.solve(method="highs").success
+
+
+def test_sparse_matrices_are_parameters() -> None:
+    rng = np.random.default_rng(2)
+    matrix, point = sd.matrix("M", 6, 4, sparse=True), sd.vector("y", 6)
+    whole = sd.problem(np.sum((matrix @ X - point) ** 2), [np.sum(X) <= 0.1], X, parameters=[matrix, point])
+    dense = rng.normal(size=(6, 4)) * (rng.random((6, 4)) < 0.7)
+    values = {"M": sparse.csr_array(dense), "y": rng.normal(size=6)}
+    best = whole.solve(parameters=values)
+    at = sd.problem(np.sum((dense @ X - values["y"]) ** 2), [np.sum(X) <= 0.1], X).solve()
+    np.testing.assert_allclose(best["x"], at["x"], atol=1e-6)
+    slope: Any = whole.sensitivity(best, matrix)["x"]
+    assert slope.shape == (4, values["M"].nnz)
+    for k in range(0, values["M"].nnz, 5):
+        moved: list[Any] = []
+        for h in (1e-5, -1e-5):
+            other = values["M"].copy()
+            other.data[k] += h
+            moved.append(whole.solve(best, {"M": other, "y": values["y"]})["x"])
+        np.testing.assert_allclose((moved[0] - moved[1]) / 2e-5, slope[:, k], atol=1e-5)
+    with pytest.raises(ArgumentError, match="is ndarray of shape"):
+        whole.solve(parameters={"M": dense, "y": values["y"]})
+    with pytest.raises(ArgumentError, match="the sparse matrix M is among no parameters"):
+        sd.problem(np.sum((matrix @ X - point) ** 2), parameters=[point])
 
 
 def test_variables_may_be_several_and_need_not_all_be_there() -> None:

@@ -1,4 +1,4 @@
-"""Factorizations of small and medium matrices, a batch at a time, and what is made of them.
+"""Factorizations of small and medium matrices, a batch at a time, and what is made of them; and of sparse ones.
 
 Takes
     n×n matrices, n from 1 to 1024 (plans leave those of more than 512 to LAPACK), sample after sample; right-hand sides
@@ -21,8 +21,9 @@ Files
     gemm.h         products of matrices and vectors, of any size
     gemm_kernels.h  these for one type and instruction set
     batches.pxd    the kernels as other modules call them
-    batches.pyx    the kernels over NumPy's arrays; elements of the inverse of a sparse matrix, from factors that SciPy
-                   has made
+    batches.pyx    the kernels over NumPy's arrays
+    sparse.h       Cholesky's factor of a sparse matrix, solutions, and elements of the inverse
+    sparse.pyx     these over NumPy's arrays, the positions of a factor, and products with vectors
 Add
     an operation: a function in ``kind.h``, its place in the table of ``call.h``, its function of arrays in
     ``batches.pyx``

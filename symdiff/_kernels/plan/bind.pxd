@@ -43,7 +43,7 @@ cdef extern from "plan/plan.h":
         int kind, phase, tiled, loops, number, shared, inputs, outputs, accumulate, op, units, sums, kept
         int symmetric, tiny, reverse, scatter, listed, a, factor, pivots, state, b, c, checked, fused
         int axis, own
-        int span, windows, swaps, counter, tight, held
+        int span, windows, swaps, counter, tight, held, lasting, sign, strict
         const long *wiring
         long turns
         const long *moved

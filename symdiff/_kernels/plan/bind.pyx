@@ -474,6 +474,7 @@ cdef class BoundPlan:
             moved[2 * k], moved[2 * k + 1] = first, second
         for k, number in enumerate((*step.results, *step.held), 2 * (s.windows + s.swaps)):
             moved[k] = number
+        s.lasting, s.sign, s.value, s.strict = step.lasting
         self.refuse(sd_bad_repeat(&self.plan, s, moved))
         return min(100 * step.turns, MOST_SAMPLES)
 

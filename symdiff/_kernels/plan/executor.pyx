@@ -237,14 +237,21 @@ cdef void keep(PyObject **where, object thing) noexcept:
 
 cdef long call_python(void *self, const sd_step *step, char *const *data, const long *const *strides, long first,
                       long rows) noexcept with gil:
-    """Call a function on a step's arrays, copies unless it only reads them, and write what it returns."""
+    """Call a function on a step's arrays, copies unless it only reads them, and write what it returns.
+
+    A function that only reads takes float32 as it is, and may write its value where it belongs.
+    """
     cdef sd_flight *flight = <sd_flight *>self
     cdef Plan plan = <Plan>flight.plan
     try:
         function, inputs, output, reads = plan.functions[step.number]
-        taken = np.asarray if reads else np.array
-        arguments = [taken(whole(plan, k, data, strides, rows), np.float64) for k in inputs]
-        np.copyto(whole(plan, output, data, strides, rows), function(*arguments), casting="same_kind")
+        made = whole(plan, output, data, strides, rows)
+        if reads:
+            value = function(*[whole(plan, k, data, strides, rows) for k in inputs], out=made)
+        else:
+            value = function(*[np.array(whole(plan, k, data, strides, rows), np.float64) for k in inputs])
+        if value is not made:
+            np.copyto(made, value, casting="same_kind")
         return -1
     except SingularMatrixError as error:
         if step.tiled and error.index and 0 <= error.index[0] < rows:

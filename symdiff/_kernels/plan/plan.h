@@ -136,6 +136,8 @@ typedef struct {
   const long *moved; /* windows: (array, bytes of a turn); then swaps: (array, array); of a loop of samples then an array of
                         results for each swap, and those that turns read */
   int held;          /* how many these are */
+  int lasting, sign, strict; /* of a loop of samples: the swap whose number tells which go on, or -1: those where the sign
+                                times it is above ``value``, or at it unless strict */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */
 } sd_step;
 
@@ -353,11 +355,14 @@ static inline const char *sd_bad_loop_of_samples(const sd_plan *plan, const sd_s
   const long *moved = s->moved;
   if (s->phase != SD_TILE || s->windows || s->counter >= 0) return "a loop of samples that is none";
   if (s->turns < 0 || s->span < 0) return "a loop of a negative number of turns";
+  if (s->lasting >= s->swaps) return "a loop that no number ends";
   for (int k = 0; k < 3 * s->swaps + s->held; k++) {
     const sd_array *a = arrays + moved[k], *b;
+    if (moved[k] == -1 && k >= 2 * s->swaps && k < 3 * s->swaps) continue; /* a result that nothing reads */
     if (moved[k] < 0 || moved[k] >= plan->array_count) return "a loop that moves no array";
     if (a->kind != SD_ARENA || !a->tiled || a->integer) return "a loop of samples over arrays of others";
     if (k >= 3 * s->swaps) continue;
+    if (k == 2 * s->lasting && sd_bytes(a) != a->shape[0] * a->item) return "a loop that several numbers end";
     b = arrays + moved[k < 2 * s->swaps ? k ^ 1 : 2 * (k - 2 * s->swaps)];
     if (sd_bytes(a) != sd_bytes(b) || a->item != b->item) return "a swap of arrays that differ";
   }

@@ -13,8 +13,8 @@
 #include "products.h"
 #include "programs.h"
 
-/* Loops of the samples of a tile, each of which ends with its first turn that changes nothing: rows of arrays that samples
-   have, which go on move to the front, so that turns go over these alone. */
+/* Loops of the samples of a tile, each of which ends where a number tells, or with its first turn that changes nothing: rows
+   of arrays that samples have, which go on move to the front, so that turns go over these alone. */
 
 /* Rows up to which none move, the part of the rows, in eighths, of which fewer go on when they move, the most turns
    between two looks for rows that have ended, as long as there is none, and the rows that are looked at at once. */
@@ -41,10 +41,30 @@ static int sd_begin_samples(sd_going_rows *of, long rows) {
   return 1;
 }
 
+/* Flag the rows whose number tells that they go on; returns how many these are. */
+#define SD_FIND_LASTING(NAME, T)                                                      \
+  static long NAME(const T *now, long rows, T sign, T bound, int strict, char *going) { \
+    long found = 0;                                                                    \
+    for (long i = 0; i < rows; i++) {                                                  \
+      going[i] = strict ? sign * now[i] > bound : sign * now[i] >= bound;              \
+      found += going[i];                                                               \
+    }                                                                                  \
+    return found;                                                                      \
+  }
+SD_FIND_LASTING(sd_find_lasting, double)
+SD_FIND_LASTING(sd_find_lasting_single, float)
+
 /* Find the rows that the last turn changed, block by block, from the last array on, which often counts the turns; returns
    how many these are. */
 static long sd_find_going(const sd_state *s, const sd_step *loop, const sd_going_rows *of) {
   long found = 0;
+  if (loop->lasting >= 0) {
+    const long array = loop->moved[2 * loop->lasting];
+    if (s->job->plan->arrays[array].item == 8)
+      return sd_find_lasting((const double *)s->data[array], of->rows, loop->sign, loop->value, loop->strict, of->going);
+    return sd_find_lasting_single((const float *)s->data[array], of->rows, loop->sign, (float)loop->value, loop->strict,
+                                  of->going);
+  }
   for (long begin = 0; begin < of->rows; begin += SD_LOOK_ROWS) {
     long rows = of->rows - begin < SD_LOOK_ROWS ? of->rows - begin : SD_LOOK_ROWS, count = 0;
     int64_t changed[SD_LOOK_ROWS] = {0};
@@ -83,9 +103,10 @@ static void sd_leave_samples(const sd_state *s, const sd_step *loop, sd_going_ro
     on += of->going[i], ended += !of->going[i];
   }
   for (int k = 0; k < loop->swaps; k++) {
-    long bytes = sd_row_bytes(s, results[k]);
-    char *now = s->data[loop->moved[2 * k]], *result = s->data[results[k]];
-    if (bytes == 8)
+    long bytes = sd_row_bytes(s, loop->moved[2 * k]);
+    char *now = s->data[loop->moved[2 * k]], *result = results[k] < 0 ? 0 : s->data[results[k]];
+    if (!result) {
+    } else if (bytes == 8)
       for (long e = 0; e < ended; e++) ((int64_t *)result)[of->sample[of->ended[e]]] = ((int64_t *)now)[of->ended[e]];
     else
       for (long e = 0; e < ended; e++)
@@ -179,7 +200,7 @@ static int sd_run_samples(sd_state *s, const sd_step *step, sd_failure *failure)
       if (failure->sample >= s->first) failure->sample = s->first + of.sample[failure->sample - s->first];
     } else if (turn == look) {
       going = sd_find_going(s, step, &of);
-      wait = going < of.rows ? 1 : wait < SD_WAIT ? 2 * wait : wait;
+      wait = going < of.rows || step->lasting >= 0 ? 1 : wait < SD_WAIT ? 2 * wait : wait;
       look += wait;
       if (going >= of.rows / 8 * SD_GOING || of.rows <= SD_FEW_ROWS) continue;
       sd_leave_samples(s, step, &of);

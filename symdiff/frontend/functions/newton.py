@@ -7,13 +7,15 @@ float32 or in multiprecision ends at its own rounding.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy
 
+from ...calculus.cost import cost
 from ...calculus.modes import pushforward
 from ...errors import NotDifferentiableError
-from ...graph import Node, elementwise, rebuild, reshape, substitute, zeros
+from ...graph import Node, constant, elementwise, rebuild, reshape, substitute, zeros
 from ...graph.primitives import EACH, TOGETHER
 from ...graph.scalars.arithmetic import terms_of
 from ...rewrite import simplify
@@ -26,8 +28,13 @@ __all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", 
 
 #: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
 NOISE = 1024.0
-#: Relative steps whose squares are rounding.
-SHORT = 2.0**-26
+#: Part of the step before up to which steps of an order of convergence are so short that the next one is told.
+SHORT = {2: 2.0**-14, 3: 2.0**-12}
+#: Part of the cost of a turn up to which the second derivative is taken, which saves about a quarter of the turns; and
+#: the operations of a turn beside the equation and its slope.
+BENT, OTHERS = 0.25, 50.0
+#: Part of the slope that the second derivative changes on half of the way, at most, and the range of squared slopes.
+TURN, SQUARES = 0.5, (1e-290, 1e290)
 #: Quarters of a step after which points farther away are tried; an even number.
 HALVES = 6.0
 #: Part of each square that Levenberg and Marquardt's first step adds to it.
@@ -82,9 +89,35 @@ class Equations:
             return abs(step) <= self.tolerance * abs(x)
         return x + step / 8.0 == x
 
-    def ends(self, x: Array, step: Array, before: Array) -> Any:
-        """Tell behind which of two full steps the next one would be within the tolerance: errors are squared."""
-        return (abs(step) <= SHORT * abs(x)) & self.near(x, 16.0 * step * (step / before) ** 2)
+    @cached_property
+    def second(self) -> Node | None:
+        """Half of the second derivative of one equation; None where it costs much."""
+        try:
+            second = 0.5 * pushed(self.slope, self.letter, constant(1.0))
+        except NotDifferentiableError:
+            return None
+        plain = cost([self.formula, self.slope])
+        return second if cost([self.formula, self.slope, second]) - plain <= BENT * (plain + OTHERS) else None
+
+    def step(self, x: Array, residual: Array) -> Any:
+        """Return the step to the root of one equation: Halley's where that costs little more, else Newton's."""
+        slope = self.derivative(x)
+        if self.second is None:
+            return -residual / slope
+        square, turn = slope * slope, residual * self.at(self.second, x)
+        # where the slope changes much along the step, the second derivative tells nothing
+        most = TURN * square
+        halley = (turn <= most) & (-turn <= most) & (square > SQUARES[0]) & (square < SQUARES[1])
+        return np.where(halley, -residual * slope, -residual) / np.where(halley, square - turn, slope)
+
+    @property
+    def order(self) -> int:
+        """The order of convergence of steps: errors are squared or cubed."""
+        return 2 if self.second is None else 3
+
+    def ends(self, x: Array, step: Array, before: Array, order: int) -> Any:
+        """Tell behind which of two full steps of an order the next one would be within the tolerance."""
+        return (abs(step) <= SHORT[order] * abs(before)) & self.near(x, 16.0 * SHORT[order] ** order * step)
 
     def small(self, x: Array, residual: Array) -> Any:
         """Tell which residuals are rounding."""
@@ -134,7 +167,7 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
     """Find a root between two points where g has different signs, and never leave them.
 
     A step is Newton's where it stays inside and shrinks to half of the one before the last, and halves the bracket
-    elsewhere (Press et al., Numerical Recipes, 2007, 9.4).
+    elsewhere (Press et al., Numerical Recipes, 2007, 9.4). Sizes of steps that halve are negative.
     """
     low, high = np.minimum(*ends), np.maximum(*ends)
     below, above = g.value(low), g.value(high)
@@ -147,23 +180,25 @@ def bracketed(g: Equations, start: Array | None, ends: tuple[Array, Array], at_m
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         x, a, b, _, before, last, _, count = state
-        residual, slope = g.value(x), g.derivative(x)
+        residual = g.value(x)
         same = residual * side > 0.0
         a, b = np.where(same, x, a), np.where(same, b, x)
-        change = residual / slope
-        newton = x - change
+        change = g.step(x, residual)
+        newton = x + change
         inside = (newton >= a) & (newton <= b)
-        shrinks = 2.0 * abs(change) <= before
+        shrinks = 2.0 * abs(change) <= abs(before)
         taken = inside & shrinks
         following = np.where(taken, newton, _middle(a, b))
         small = g.small(x, residual)
         # steps of rounding shrink no more
         stuck = inside & ~shrinks & g.near(x, change / NOISE)
-        done = small | stuck | (taken & g.near(x, change)) | g.near(following, b - a)
+        quick = taken & (last > 0.0) & g.ends(x, change, last, g.order)
+        done = small | stuck | quick | (taken & g.near(x, change)) | g.near(following, b - a)
         following = np.where(small | stuck, np.where(inside, newton, x), following)
-        return following, a, b, abs(residual), last, abs(following - x), np.where(done, 0.0, 1.0), count + 1.0
+        size = np.where(taken, abs(change), -abs(following - x))
+        return following, a, b, abs(residual), last, size, np.where(done, 0.0, 1.0), count + 1.0
 
-    begun = (begin, low, high, 0.0, width, width, going, 0.0)
+    begun = (begin, low, high, 0.0, -width, -width, going, 0.0)
     x, _, _, residual, _, _, still, count = while_loop(lambda s: s[6] > 0.0, step, begun, at_most)
     # at a pole the signs differ, too
     is_root = residual <= np.maximum(abs(below), abs(above))
@@ -191,15 +226,15 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
         x = base + change
         residual = g.value(x)
         size = abs(residual)
-        own = -residual / g.derivative(x)
+        own = g.step(x, residual)
         better = (size < abs(least)) | ((failed > HALVES) & (residual * least < 0.0))
         base, least = np.where(better, x, base), np.where(better, residual, least)
         newton, tries = np.where(better, own, before), np.where(better, 0.0, failed + 1.0)
-        quick = better & (failed == 0.0) & g.ends(x, newton, before)
+        quick = better & (failed == 0.0) & g.ends(x, newton, before, g.order)
         away = np.where(
             tries == HALVES + 1.0,
-            np.sign(newton) * np.maximum(abs(base), 1.0),
-            -change * np.where(np.floor(0.5 * tries) == 0.5 * tries, 1.0, 2.0),
+            np.maximum(abs(base), 1.0),
+            -1.5 * change,
         )
         change = np.where(better, own, np.where(tries <= HALVES, 0.25 * change, away))
         stuck = ~better & g.near(base, newton / NOISE)
@@ -305,12 +340,17 @@ def descended(
         better = (value < least) | (same & (steep < steepest))
         # the slope along the step, of that at its begin: negative beyond a minimum
         turned = np.sum(slope * change) / along
+        # two full steps of Newton's tell that the next one would be rounding
+        full = np.all(change == newton)
+        full = full if ends is None else full & np.all(x == base + change)
+        quick = better & full & g.ends(largest(x), largest(own), largest(newton), 2)
         base, least = np.where(better, x, base), np.where(better, value, least)
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
         change = np.where(better, own, 0.25 * change)
         small = np.all(g.small(x, slope))
         stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
+        done = done if squares else done | quick
         following = np.where(stuck, base, within(base + change))
         count = np.where(done, -1.0 - count, count + 1.0)
         if squares:

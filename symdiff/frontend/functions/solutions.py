@@ -356,6 +356,8 @@ class _Asked:
                     f"{show(symbol.shape)}"
                 )
             self.start = broadcast_to(self.start, symbol.shape)
+        if self.start is not None and self.ends:
+            _within(f"the start of {name}", self.start, self.ends, "bracket")
         self.unknown = placeholder(("unknown",), symbol.shape)
         self.bounds: list[Node] = []
         self.squares = False
@@ -604,7 +606,20 @@ def _bounds(asked: _Asked, bounds: Any) -> list[Node]:
     known = [node.value for node in found if node.is_constant]
     if len(known) == 2 and not (known[0] <= known[1]).all():
         raise ArgumentError("bounds that no x is between; expected the least x first, then the greatest")
+    assert asked.start is not None
+    _within("the start of minimizer", asked.start, found, "bounds")
     return [broadcast_to(node, asked.symbol.shape) for node in found]
+
+
+def _within(what: str, start: Node, ends: Sequence[Node], which: str) -> None:
+    """Refuse a start of numbers that is not between two others."""
+    start = start.args[0] if start.is_contraction else start
+    if not all(node.is_constant for node in (start, *ends)):
+        return
+    low, high = (node.value for node in ends)
+    if not ((low <= start.value) & (start.value <= high)).all():
+        came = numpy.array2string(start.value, threshold=6, precision=6)
+        raise ArgumentError(f"{what}, {came}, is outside of the {which}; expected one between its ends")
 
 
 def _whole(name: str, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""Sparse matrices whose pattern a call brings: products, solutions and determinants, by SciPy.
+"""Sparse matrices whose pattern a call brings: products, solutions and determinants.
 
 Such a matrix is three inputs of a formula: its nonzeros, and for rows and columns the number of its pattern, by which
 functions of numbers find the positions. So nothing of a pattern is copied on the way, and what is computed of it alone
@@ -13,11 +13,12 @@ from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._kernels.matrix.batches import inverse_elements
+from ..._kernels.matrix import sparse as kernels
 from ...errors import ArgumentError, ShapeError, SingularMatrixError
 from ...graph.sizes import Dim, named, show
 from ...ground.guard import described, guarded, guarded_operators
@@ -32,16 +33,19 @@ __all__ = ["SparseMatrix", "SparseSum", "sparse_matrix"]
 
 #: Patterns that are kept, the latest ones.
 KEPT = 64
+#: Analyses of factors that are kept, the latest ones.
+ANALYSES = 8
 #: Highest order of derivatives of a product or a solution.
 ORDER = 3
 #: Part of its largest element by which a symmetric matrix may differ from its transpose.
 ASYMMETRY = 1e-10
 
-# Of a pattern only SciPy's own arrays are kept, and nothing that was made of them: a change of these arrays in place
-# is a change of the pattern.
+# Of a pattern only SciPy's own arrays are kept, and what was made of them only with a copy to compare them with: a
+# change of these arrays in place is a change of the pattern.
 _patterns: OrderedDict[float, Any] = OrderedDict()
 _numbers: dict[tuple[int, int, tuple[int, int]], float] = {}
-_count = itertools.count(1)
+# float32 has each of these numbers
+_count = itertools.cycle(range(1, 2**24))
 
 
 def _number_of(matrix: Any) -> float:
@@ -65,74 +69,157 @@ def _with_data(matrix: Any, data: Any) -> Any:
     return made
 
 
-def _matrix(data: Any, number: Any) -> Any:
-    """Return SciPy's array of some nonzeros on a pattern."""
-    found = _patterns.get(float(number))
+def _pattern(number: Any) -> Any:
+    """Return SciPy's array of a pattern, whose number each row has, up to rounding, without numbers of its own."""
+    found = _patterns.get(round(float(number[0]))) if len(number) and np.isfinite(number[0]) else None
     if found is None:
         raise ArgumentError("a sparse matrix whose pattern no call brought; expected a scipy.sparse array for it")
-    return _with_data(found, data)
+    return found
+
+
+class _Analysis:
+    """The positions of a sum of symmetric matrices, of which some are transposed, and of its factor.
+
+    Rows and columns are in the order of the least degree that SuperLU finds for ones on the pattern.
+    """
+
+    #: Those of the latest calls.
+    latest: Sequence[_Analysis] = ()
+
+    def __init__(self, patterns: Sequence[Any], transposed: tuple[bool, ...]) -> None:
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import splu
+
+        n = patterns[0].shape[0]
+        self.transposed = transposed
+        self.given = [(one.indptr.copy(), one.indices.copy()) for one in patterns]
+        pairs = [(np.repeat(np.arange(n), np.diff(one.indptr)), one.indices.astype(np.int_)) for one in patterns]
+        pairs = [pair[::-1] if turned else pair for pair, turned in zip(pairs, transposed, strict=True)]
+        i, j = (np.concatenate([*[pair[side] for pair in pairs], np.arange(n)]) for side in (0, 1))
+        ones = csc_array((np.ones(2 * len(i)), (np.concatenate([i, j]), np.concatenate([j, i]))), (n, n))
+        ones.data[:] = -1.0
+        ones.setdiag(np.diff(ones.indptr))
+        self.order = np.zeros(0, np.int32)
+        if n:
+            options = {"SymmetricMode": True}
+            self.order = splu(ones, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options).perm_c
+        i, j = self.order[i].astype(np.int_), self.order[j].astype(np.int_)
+        keys, where = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
+        columns, rows = np.divmod(keys, max(n, 1))
+        self.count = len(keys)
+        #: The place of each nonzero of each matrix among the elements of the lower triangle, then those of the upper.
+        self.places = np.split(where + self.count * (i < j), np.cumsum([len(pair[0]) for pair in pairs]))[:-1]
+        pointers = np.searchsorted(columns, np.arange(n + 1))
+        self.kernel = kernels.Analysis(pointers.astype(np.int32), rows.astype(np.int32))
+        self.slots, self.diagonal = self.kernel.slots(rows, columns), self.kernel.diagonal()
+        self.is_diagonal = rows == columns
+
+    def fits(self, patterns: Sequence[Any]) -> bool:
+        """Tell whether patterns are those of the analysis still."""
+        return all(
+            np.array_equal(pointers, one.indptr) and np.array_equal(indices, one.indices)
+            for (pointers, indices), one in zip(self.given, patterns, strict=True)
+        )
+
+    def triangle(self, terms: Sequence[Any]) -> Any:
+        """Return the elements of the lower triangle of the sum."""
+        total = np.zeros(2 * self.count)
+        for data, places in zip(terms, self.places, strict=True):
+            total += np.bincount(places, data, 2 * self.count)
+        lower, upper = total[: self.count], total[self.count :]
+        unlike = np.where(self.is_diagonal, 0.0, lower - upper)
+        size = max(np.abs(total).max(initial=0.0), 0.0)
+        if not np.abs(unlike).max(initial=0.0) <= ASYMMETRY * size:
+            raise SingularMatrixError(
+                "a sparse matrix is not symmetric, or has nan; solve and logdet take those that are positive definite"
+            )
+        return lower
+
+
+def _analysis(patterns: Sequence[Any], transposed: tuple[bool, ...]) -> _Analysis:
+    """Return the analysis of a sum of matrices, the one of a call before if it was of the same positions."""
+    latest = _Analysis.latest
+    for found in latest:
+        if found.transposed == transposed and found.fits(patterns):
+            break
+    else:
+        found = _Analysis(patterns, transposed)
+    _Analysis.latest = [found, *(one for one in latest if one is not found)][:ANALYSES]
+    return found
 
 
 class _Factors:
-    """A symmetric positive definite matrix, and its factors by SuperLU."""
+    """Cholesky's factor of a sum of matrices that is symmetric positive definite."""
 
     #: The latest one: a value and its derivatives ask for the same factors one after the other.
     latest: _Factors | None = None
 
-    def __init__(self, matrix: Any) -> None:
-        from scipy.sparse.linalg import splu
-
-        self.matrix = matrix
-        unlike = matrix - matrix.T
-        if unlike.nnz and not abs(unlike).max() <= ASYMMETRY * abs(matrix).max():
+    def __init__(self, analysis: _Analysis, triangle: Any) -> None:
+        self.analysis, self.triangle = analysis, triangle
+        self.values = np.zeros(analysis.kernel.count)
+        self.values[analysis.slots] = triangle
+        column = analysis.kernel.factor(self.values)
+        if column >= 0:
+            row = int(np.flatnonzero(analysis.order == column)[0])
             raise SingularMatrixError(
-                "a sparse matrix is not symmetric, or has nan; solve and logdet take those that are positive definite"
+                f"a sparse matrix is not positive definite: the pivot of row {row} is not above 0; solve and logdet "
+                "take those that are"
             )
-        options = {"SymmetricMode": True}
-        try:
-            made = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-        except RuntimeError as error:
-            raise SingularMatrixError(f"a sparse matrix is singular: {error}") from None
-        self.pivots, self.solve = made.U.diagonal(), made.solve
-        self.lower, self.order = made.L, made.perm_c
-        if not ((self.pivots > 0.0).all() and np.array_equal(made.perm_r, made.perm_c)):
-            raise SingularMatrixError("a sparse matrix is not positive definite; solve and logdet take those that are")
 
-    def of(self, matrix: Any) -> bool:
-        """Tell whether these are the factors of a matrix."""
-        return self.matrix.shape == matrix.shape and all(
-            np.array_equal(getattr(self.matrix, part), getattr(matrix, part)) for part in ("indptr", "indices", "data")
-        )
+    @cached_property
+    def inverse(self) -> Any:
+        """The elements of the inverse where the lower triangle of the matrix has some."""
+        return self.analysis.kernel.inverse(self.values)[self.analysis.slots]
+
+    def solve(self, b: Any) -> Any:
+        """Return the solution for one right side, or for each column of several."""
+        columns = b.reshape(len(b), -1)
+        work = np.empty(columns.shape[::-1])
+        work[:, self.analysis.order] = columns.T
+        self.analysis.kernel.solve(self.values, work)
+        return work[:, self.analysis.order].T.reshape(b.shape)
 
 
-def _factors(terms: Sequence[Any], transposed: Sequence[bool]) -> _Factors:
+def _factors(terms: Sequence[Any], transposed: tuple[bool, ...]) -> _Factors:
     """Return the factors of a sum of matrices, each of them its nonzeros and the number of its pattern."""
-    total: Any = 0
-    for data, number, turned in zip(terms[::2], terms[1::2], transposed, strict=True):
-        one = _matrix(data, number)
-        total = total + (one.T if turned else one)
-    matrix = total.tocsc(copy=True)
-    matrix.sum_duplicates()
+    analysis = _analysis([_pattern(number) for number in terms[1::2]], transposed)
+    triangle = analysis.triangle(terms[::2])
     latest = _Factors.latest
-    if latest is None or not latest.of(matrix):
-        latest = _Factors.latest = _Factors(matrix)
+    if latest is None or latest.analysis is not analysis or not np.array_equal(latest.triangle, triangle):
+        latest = _Factors.latest = _Factors(analysis, triangle)
     return latest
 
 
 # ---------------------------------------------------------------------------- functions of numbers and their rules
 
 
-def _product(data: Any, number: Any, x: Any) -> Any:
-    return _matrix(data, number) @ x
+def _times(run: Callable[..., None], rows: int, matrix: Any, data: Any, x: Any, out: Any) -> Any:
+    """Return a product with a vector, in ``out`` if that fits."""
+    data = np.ascontiguousarray(data)
+    x = np.ascontiguousarray(x, data.dtype)
+    fits = out is not None and out.dtype == data.dtype and out.flags.c_contiguous
+    y = out if fits else np.empty(rows, data.dtype)
+    run(matrix.indptr, matrix.indices, data, x, y)
+    return y
 
 
-def _transposed_product(data: Any, number: Any, y: Any) -> Any:
-    return _matrix(data, number).T @ y
+def _product(data: Any, number: Any, x: Any, out: Any = None) -> Any:
+    matrix = _pattern(number)
+    if x.ndim > 1:
+        return _with_data(matrix, data) @ x
+    return _times(kernels.product, matrix.shape[0], matrix, data, x, out)
 
 
-def _sampled(number: Any, u: Any, v: Any) -> Any:
+def _transposed_product(data: Any, number: Any, y: Any, out: Any = None) -> Any:
+    matrix = _pattern(number)
+    if y.ndim > 1:
+        return _with_data(matrix, data).T @ y
+    return _times(kernels.transposed_product, matrix.shape[1], matrix, data, y, out)
+
+
+def _sampled(number: Any, u: Any, v: Any, out: Any = None) -> Any:
     """Return the elements of u v^T at the positions of a pattern."""
-    pattern = _matrix(None, number)
+    pattern = _pattern(number)
     left, right = np.repeat(u, np.diff(pattern.indptr), axis=0), v[pattern.indices]
     return left * right if u.ndim == 1 else np.einsum("ik,ik->i", left, right)
 
@@ -143,9 +230,9 @@ class _Solution:
 
     transposed: tuple[bool, ...]
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *given: Any, out: Any = None) -> Any:
         """Return it, for nonzeros and number of each matrix, and the right side."""
-        return _factors(given[:-1], self.transposed).solve(np.array(given[-1]))
+        return _factors(given[:-1], self.transposed).solve(given[-1])
 
 
 @dataclass(frozen=True)
@@ -154,9 +241,10 @@ class _LogDet:
 
     transposed: tuple[bool, ...]
 
-    def __call__(self, *terms: Any) -> Any:
+    def __call__(self, *terms: Any, out: Any = None) -> Any:
         """Return it, for nonzeros and number of each matrix."""
-        return float(np.log(_factors(terms, self.transposed).pivots).sum())
+        factors = _factors(terms, self.transposed)
+        return 2.0 * float(np.log(factors.values[factors.analysis.diagonal]).sum())
 
 
 @dataclass(frozen=True)
@@ -166,12 +254,10 @@ class _Inverse:
     transposed: tuple[bool, ...]
     which: int
 
-    def __call__(self, *terms: Any) -> Any:
+    def __call__(self, *terms: Any, out: Any = None) -> Any:
         """Return them, for nonzeros and number of each matrix."""
-        factors, pattern = _factors(terms, self.transposed), _matrix(None, terms[2 * self.which + 1])
-        place, lower = factors.order, factors.lower
-        rows, columns = np.repeat(place, np.diff(pattern.indptr)), place[pattern.indices]
-        return inverse_elements(lower.indptr, lower.indices, lower.data, factors.pivots, rows, columns)
+        factors = _factors(terms, self.transposed)
+        return factors.inverse[factors.analysis.places[self.which] % factors.analysis.count]
 
 
 class _Rules:
@@ -308,8 +394,9 @@ class SparseTemplate(Record):
             matrix.check_format(full_check=False)
         except ValueError as error:
             raise ArgumentError(f"{what} is no sparse matrix any more: {error}") from None
-        number = _number_of(matrix)
-        return [np.asarray(matrix.data, float), *(np.full(size, number) for size in matrix.shape)]
+        data = np.asarray(matrix.data, np.float32 if matrix.dtype == np.float32 else np.float64)
+        number = data.dtype.type(_number_of(matrix))
+        return [data, *(np.broadcast_to(number, (size,)) for size in matrix.shape)]
 
 
 @guarded_operators
@@ -405,7 +492,7 @@ class _Sparse(Sparse):
 
     @guarded
     def solve(self, b: Any) -> Array:
-        """Return the solution x of ``A @ x = b`` for a symmetric positive definite matrix, by SciPy's ``splu``."""
+        """Return the solution x of ``A @ x = b`` for a symmetric positive definite matrix, by Cholesky's factor."""
         b = asarray(b)
         system, terms = self._system()
         if b.ndim not in (1, 2) or b.shape[0] != self.shape[0]:
@@ -434,7 +521,7 @@ class _Sparse(Sparse):
         if self.shape[0] != self.shape[1]:
             raise ShapeError(f"{self!r} is not square; solve and logdet take symmetric positive definite matrices")
         system = _System([term._functions for term in self.terms], [term.transposed for term in self.terms])
-        return system, [array for term in self.terms for array in (term.data, term.rows[0])]
+        return system, [array for term in self.terms for array in (term.data, term.rows)]
 
 
 class SparseMatrix(_Sparse, Compound):
@@ -479,7 +566,7 @@ class SparseMatrix(_Sparse, Compound):
 
     def _times(self, x: Array) -> Array:
         function = self._functions.back if self.transposed else self._functions.product
-        return function(self.data, self.rows[0], x)
+        return function(self.data, self.rows, x)
 
     def _sum(self, axis: int | None) -> Array:
         if axis is None:
@@ -488,13 +575,13 @@ class SparseMatrix(_Sparse, Compound):
         along_rows = self.transposed == bool(axis)
         ones = (self.rows if along_rows else self.columns) * 0.0 + 1.0
         function = self._functions.back if along_rows else self._functions.product
-        return function(self.data, self.rows[0], ones)
+        return function(self.data, self.rows, ones)
 
     def _with_scale(self, scale: Array, by_columns: bool) -> SparseMatrix:
         """Return the matrix with its rows, as the pattern has them, times elements, or its columns."""
         ones = (self.rows if by_columns else self.columns) * 0.0 + 1.0
         pair = (ones, scale) if by_columns else (scale, ones)
-        return self._with(self.data * self._functions.sampled(self.rows[0], *pair), self.transposed)
+        return self._with(self.data * self._functions.sampled(self.rows, *pair), self.transposed)
 
 
 class SparseSum(_Sparse):

@@ -145,7 +145,8 @@ def _lives(arrays: Sequence[bound.PlanArray], steps: Sequence[bound.BoundStep]) 
 def _keep(lives: dict[int, tuple[int, int]], step: bound.RepeatStep, at: int) -> None:
     """Keep what all turns of a loop read for all of it, and what changes places as long as either is used."""
     end = at + step.span
-    for number in (*step.results, *step.held, *(number for pair in step.swaps for number in pair)):
+    results = [number for number in step.results if number >= 0]
+    for number in (*results, *step.held, *(number for pair in step.swaps for number in pair)):
         first, last = lives.get(number, (at, at))
         lives[number] = min(first, at), max(last, end)
     for number, (first, last) in lives.items():
@@ -417,6 +418,11 @@ class _Binder:
         self.wide: set[int] = set()
         #: The phase of all steps of a loop's body, None outside of loops.
         self.loop: int | None = None
+        #: Arrays that a step of the plan, or of a loop in it, reads, and what loops give.
+        self.read = set(plan.outputs)
+        for step in nested(plan.steps):
+            self.read.update(sources(step))
+            self.read.update(step.outputs if isinstance(step, Repeated) else ())
         #: Windows in that body, which follow their arrays from turn to turn.
         self.views: list[tuple[int, int]] = []
 
@@ -442,7 +448,8 @@ class _Binder:
                 copies.append((node, array))
         for step in plan.steps:
             for node in step.results:
-                if node not in self.where and not isinstance(step, Repacked):
+                unread = isinstance(step, Repeated) and step.parts and node not in self.read
+                if node not in self.where and not isinstance(step, Repacked) and not unread:
                     self.where[node] = self._array(bound.ARENA, 0, node)
             phase = self._phase(step)
             _BIND[type(step)](self, step, phase)
@@ -718,9 +725,10 @@ class _Binder:
                 inside[node] = self._array(bound.ARENA, 0, node)
                 self._move(self._of(arg), inside[node], phase)
                 held.append(inside[node])
-        results = tuple([self.where[node] for node in step.parts])
+        results = tuple([self.where[node] if node in self.read else -1 for node in step.parts])
         place = len(self.steps)
         repeat = bound.RepeatStep(phase, tiled, 0, turns, step.reverse, (), tuple(pairs), -1, results, tuple(held))
+        repeat = repeat if step.lasting is None else repeat._replace(lasting=step.lasting)
         self.steps.append(repeat)
         self.where, self.phases, self.factors, self.loop = inside, dict.fromkeys(inside, phase), {}, phase
         self._bind_steps(step, [later for _, later in pairs])
@@ -759,8 +767,8 @@ class _Binder:
     def _call(self, step: Call, phase: int) -> None:
         inputs = tuple(self._of(node) for node in (*step.sized(self.plan.inputs), *step.operands))
         function, output = self.functions[step.result], self.where[step.result]
-        reads = step.formula.op == "external" and step.formula.payload.reads
-        self.steps.append(bound.CallStep(phase, phase == bound.TILE, function, inputs, output, reads))
+        direct = step.direct(self.plan.inputs) is not None
+        self.steps.append(bound.CallStep(phase, phase == bound.TILE, function, inputs, output, direct))
 
     def _copy(self, node: Node, array: int) -> None:
         """Copy an array that is an output, and an input, a number or another output as well."""

@@ -456,9 +456,12 @@ class RepeatStep(NamedTuple):
     counter : int
         An array of one number that the row's number is written to, or -1.
     results : tuple of int
-        If tiled: for each pair the array that gets the last values.
+        If tiled: for each pair the array that gets the last values, or -1 where nothing reads them.
     held : tuple of int
         If tiled: the arrays of a tile that turns read, which are the loop's own.
+    lasting : tuple of int, int, float, bool
+        If tiled: which pair tells of samples that go on, by a sign times its number, above a bound, or at it unless
+        strict; a pair of -1 where none does.
     """
 
     phase: int
@@ -471,6 +474,7 @@ class RepeatStep(NamedTuple):
     counter: int = -1
     results: tuple[int, ...] = ()
     held: tuple[int, ...] = ()
+    lasting: tuple[int, int, float, bool] = (-1, 1, 0.0, True)
 
 
 BoundStep: TypeAlias = (

@@ -14,6 +14,7 @@ Loops of a formula, routines and functions of Python are steps of their own, on 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -35,7 +36,7 @@ from ...graph import (
     step_number,
     substitute,
 )
-from ...graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED, LISTED
+from ...graph.primitives import ADJUGATES, BY_POSITION, DELTAS, ITERATED, LISTED, Body
 from ...graph.scalars.arithmetic import scaled
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim, least_size, sizes_from
@@ -78,6 +79,7 @@ from .products import (
 )
 from .steps import (
     Call,
+    Lasting,
     LoopPiece,
     LoopStep,
     MatrixFunction,
@@ -151,9 +153,31 @@ def _by_sample(node: Node, given: tuple[Node, ...], limit: int, make_plan: Plann
         inputs, outputs, steps, checks = plan.inputs, plan.outputs, plan.steps, plan.checks
         parts = tuple([result_of(node, part) for part in parts_of(node)])
         counts = len(body.carried), 0
-        made = Repeated(parts[0], node.args, inputs, outputs, steps, checks, *counts, length, reverse, parts)
+        loop = node.args, inputs, outputs, steps, checks, *counts, length, reverse
+        made = Repeated(parts[0], *loop, parts, lasting(body))
         return None if made.counts else made
     return None
+
+
+def lasting(body: Body) -> Lasting | None:
+    """Return which samples a body changes, where a comparison of one carried number with a bound decides for all."""
+    tests = set()
+    for result, own in zip(body.results, body.carried, strict=False):
+        if not result.is_choice or result.args[2] is not own:
+            return None
+        test = result.args[0]
+        tests.add(test.args[0] if test.is_reshape else test)
+    if len(tests) != 1:
+        return None
+    (test,) = tests
+    if test.op not in ("less", "less_equal") or test.args[0].is_constant == test.args[1].is_constant:
+        return None
+    is_above = test.args[0].is_constant
+    bound, number = test.args if is_above else test.args[::-1]
+    if bound.ndim or number not in body.carried or math.prod(number.shape[1:]) != 1:
+        return None
+    sign = 1 if is_above else -1
+    return Lasting(body.carried.index(number), sign, sign * float(bound.value), test.op == "less")
 
 
 def part_of_loop(node: Node) -> tuple[Node, Node] | None:

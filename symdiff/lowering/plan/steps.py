@@ -288,6 +288,13 @@ class Call(NamedTuple):
     inputs: tuple[Node, ...]
     formula: Node
 
+    def direct(self, inputs: Iterable[Node]) -> list[int] | None:
+        """Return where the arguments of a function are that takes these arrays as they are; None for other steps."""
+        node, given = self.formula, [*self.sized(inputs), *self.inputs]
+        if node.op != "external" or not node.payload.reads or node.ndim > len(node.payload.shape):
+            return None
+        return [given.index(arg) for arg in node.args] if set(given).issuperset(node.args) else None
+
     def sized(self, inputs: Iterable[Node]) -> list[Node]:
         """Return the inputs of a plan from whose shapes the function takes the sizes."""
         tiled = is_tiled(self)
@@ -321,6 +328,26 @@ class Repacked(NamedTuple):
         return (self.result,)
 
 
+class Lasting(NamedTuple):
+    """Which samples of a loop go on: those where ``sign`` times a carried number is above a bound, or at it.
+
+    Parameters
+    ----------
+    carried : int
+        Which of what is carried.
+    sign : int
+    bound : float
+        Times the sign, too.
+    strict : bool
+        Whether those at the bound have ended.
+    """
+
+    carried: int
+    sign: int
+    bound: float
+    strict: bool
+
+
 class Repeated(NamedTuple):
     """Steps that run several times, each time on what the time before gave.
 
@@ -344,6 +371,8 @@ class Repeated(NamedTuple):
         The first turn is for the last row.
     parts : tuple of Node
         Where each sample of a batch has a loop of its own: what is carried out of the last turn, an array each.
+    lasting : Lasting, optional
+        Which samples go on, where one number tells; else those go on that the last turn changed.
     """
 
     result: Node
@@ -357,6 +386,7 @@ class Repeated(NamedTuple):
     length: Dim
     reverse: bool
     parts: tuple[Node, ...] = ()
+    lasting: Lasting | None = None
 
     @property
     def results(self) -> tuple[Node, ...]:

@@ -214,6 +214,10 @@ def _install(owner: ref[Pattern], number: int, unit: NativeCall) -> None:
 
 def _function(plan: Plan, step: Call) -> Callable[..., npt.NDArray[Any]]:
     """Return a function of the plan's inputs, which tell the sizes, and of the step's operands."""
+    places = step.direct(plan.inputs)
+    if places is not None:
+        own: Callable[..., npt.NDArray[Any]] = step.formula.payload.function
+        return lambda *arrays, out: own(*[arrays[place] for place in places], out=out)
     from ...codegen.numpy.emit import emit_numpy, load_numpy  # few plans have such steps
 
     function = load_numpy(emit_numpy([*step.sized(plan.inputs), *step.inputs], [step.formula]))

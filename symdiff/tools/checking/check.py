@@ -22,8 +22,8 @@ from ...compiler import compile
 from ...errors import ArgumentError, NotDifferentiableError, SingularMatrixError, UnsupportedError
 from ...frontend.array import Array
 from ...frontend.display import ShownText, table
-from ...frontend.formula import merge_shapes, order_inputs, read_formula
-from ...frontend.outputs import Sparse, leaves
+from ...frontend.formula import Formula, merge_shapes, order_inputs, read_formula
+from ...frontend.outputs import Sparse, leaves, template_of
 from ...frontend.provenance import join
 from ...graph import INT, REAL, Node, inputs_of, postorder
 from ...graph.reference.interpret import bind_sizes, with_failures_as_nan
@@ -125,12 +125,6 @@ def check(
         raise ArgumentError(f"digits={digits!r:.60}; expected a number from 1 to 14")
     read = read_formula(formula, merge_shapes(shapes, named_shapes), _OPTIONS, functions)
     inputs = order_inputs(read, None)
-    for name, group in read.groups.items():
-        if isinstance(group, Sparse):
-            raise UnsupportedError(
-                f"check of a formula of the sparse matrix {name}, whose pattern no difference can move; expected a "
-                f"dense matrix in its place, with the same derivatives at the positions of {name}"
-            )
     results = [leaf for leaf in leaves(read.value) if leaf.node.dtype is REAL]
     outputs = [result.node for result in results]
     if not outputs or not inputs:
@@ -138,12 +132,14 @@ def check(
     if at is not None and not isinstance(at, Mapping):
         raise ArgumentError(f"at= is a {type(at).__name__}; expected a dict of numbers by input")
     given = {_name_of(key): number for key, number in (at or {}).items()}
+    fixed = _with_patterns(read, given)
     unknown = sorted(given.keys() - inputs.keys())
     if unknown:
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
-    moving = [node for node in inputs_of(outputs) if node.dtype is not INT]
+    moving = [node for node in inputs_of(outputs) if node.dtype is not INT and node.name not in fixed]
     chosen = list(map(Array, moving)) if wrt is None else read.variables(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
+    chosen = [leaves(one)[0] if isinstance(one, Sparse) else one for one in chosen]
     for one in chosen:
         if not isinstance(one, Array):
             own = "; the numbers of a point are at={'x': 2.0}" * isinstance(one, Mapping | float | np.ndarray)
@@ -161,7 +157,27 @@ def check(
 _OPTIONS = ("wrt", "at", "shapes", "functions", "seed", "points", "digits", "budget")
 
 
+def _with_patterns(read: Formula, given: dict[str, Any]) -> set[str]:
+    """Put the inputs of sparse matrices in their places at a point: the names of those that no difference moves."""
+    fixed: set[str] = set()
+    for name, group in read.groups.items():
+        if not isinstance(group, Sparse):
+            continue
+        if name not in given:
+            raise ArgumentError(
+                f"check of a formula of the sparse matrix {name} without its pattern; expected at={{{name!r}: a "
+                "scipy.sparse array}, whose nonzeros are moved"
+            )
+        parts = [str(part.node.name) for part in leaves(group)]
+        values = dict(zip(parts, template_of(group).values_of(given.pop(name), f"at[{name!r}]"), strict=True))
+        given.update({part: value for part, value in values.items() if part in read.inputs})
+        fixed.update(parts[1:])
+    return fixed
+
+
 def _name_of(key: Any) -> str:
+    if isinstance(key, Array | Sparse):
+        key = leaves(key)[0]
     if isinstance(key, Array):
         return str(key.node.name)
     return str(getattr(key, "name", key))
