@@ -280,6 +280,16 @@ def test_text_takes_elements_beside_positions(text: str, shape: Any) -> None:
         np.testing.assert_allclose(slope[place], expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("text", SHIFTED)
+@pytest.mark.parametrize("rows", [6, "n"])
+def test_symbols_take_elements_beside_positions_as_text_does(text: str, rows: Any) -> None:
+    c, i = sd.matrix("c", rows, 3), sd.indices("i", "m")
+    found = SHIFTED[text](c, i)
+    at = np.random.default_rng(6).normal(size=(6, 3)), np.array([2, 4, 2, 4])
+    np.testing.assert_allclose(sd.compile(found, [c, i])(*at), SHIFTED[text](*at), atol=1e-15)
+    np.testing.assert_array_equal(sd.compile(c[np.int64(1) + i], [c, i])(*at), at[0][at[1] + 1])
+
+
 def test_positions_in_text_stand_in_an_index_alone() -> None:
     shapes: dict[str, Any] = {"c": (6, 3), "i": (int, "m")}
     with pytest.raises(ParseError, match="positions, which stand in an index"):
@@ -295,7 +305,9 @@ def test_positions_in_text_stand_in_an_index_alone() -> None:
 def test_what_cannot_be_done_with_positions() -> None:
     x, y, i, j = sd.matrix("x", 4, 3), sd.vector("y", 3), sd.indices("i", 3), sd.indices("j", 2)
     refused: list[tuple[Callable[[], Any], type[SymdiffError], str]] = [
-        (lambda: i + 1, DtypeError, "positions"),
+        (lambda: np.sin(i + 1), DtypeError, "positions stand in an index and nowhere else: x[i + 1]"),
+        (lambda: 2 * (i - 1), DtypeError, "x[i - 1]"),
+        (lambda: 1 - i, DtypeError, "positions"),
         (lambda: -i, DtypeError, "positions"),
         (lambda: np.sin(i), DtypeError, "positions"),
         (lambda: i == 1, DtypeError, "positions"),
