@@ -599,7 +599,7 @@ def problem(
     bounds : dict, optional
         By symbol or name: a pair of the least and the greatest values, None for none.
     parameters : symbol or list of symbols, optional
-        What a call of ``solve`` brings.
+        What a call of ``solve`` brings; what the formulas depend on besides the variables is one as well.
 
     Returns
     -------
@@ -638,9 +638,7 @@ def problem(
         if variables is None
         else [_symbol(one, "variables") for one in _listed(variables)]
     )
-    missing = [str(node.name) for node in known if node not in own and all(node is not one.node for one in wanted)]
-    if missing:
-        raise ArgumentError(f"{', '.join(missing)} among neither variables nor parameters; expected one or the other")
+    given += [Array(node) for node in known if node not in own and all(node is not one.node for one in wanted)]
     if not wanted:
         raise ArgumentError("a problem without variables; expected symbols that the solver may move")
     for one in [*wanted, *given]:
