@@ -17,7 +17,7 @@ from ..graph import BOOL, INT, REAL, Node, extent, inputs_of
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
-from ..ground.guard import guarded, guarded_operators, refuse
+from ..ground.guard import guarded, guarded_operators, refuse, users
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import later
 from . import sympy as interop
@@ -365,14 +365,15 @@ class Array(Operand):
             return guarded(lambda *others: call(LIBRARY[name], (self, *others), {}))
         own = getattr(Array, name, None)
         if isinstance(own, property) and own.fget is not None:
-            return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
+            return users(own.fget)(self)  # it raised an AttributeError of its own, which is not to be hidden
         raise AbsentError(f"a symbolic array has no {name!r}{advice(name, ARRAY, [*_METHODS, *dir(Array)])}")
 
     def _sympy_(self) -> NoReturn:
         from sympy import SympifyError
 
         # of an operator, SymPy then leaves it to this class
-        raise SympifyError("a symbol of symdiff; write np.sin(x), or the whole formula in SymPy")
+        both = type("SymbolError", (SymbolError, SympifyError), {"__str__": SymbolError.__str__})
+        raise both("a symbol of symdiff in SymPy; write np.sin(x), or the whole formula in SymPy")
 
     # ------------------------------------------------------------ NumPy's protocols
 

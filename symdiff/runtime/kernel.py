@@ -397,7 +397,8 @@ class Kernel(Calls):
                 f"batch names {', '.join(unknown)}, not an input; inputs are {', '.join(self._names())}"
             )
         if self.options.reduce not in (None, "sum"):
-            raise UnsupportedError(f"reduce={self.options.reduce!r} is not offered; expected 'sum' or None")
+            told = "expected 'sum' or None; for a mean divide by the number of samples"
+            raise UnsupportedError(f"reduce={self.options.reduce!r}; {told}")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
         threads = self.options.threads

@@ -180,7 +180,7 @@ def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
 def _index(i: int, size: Dim) -> Dim:
     if isinstance(size, int):
         if not -size <= i < size:
-            raise ShapeError(f"index {i} is out of range for an axis of size {size}")
+            raise ShapeError(f"index {i} is out of range for an axis of size {size}; expected {-size} to {size - 1}")
         return i % size
     return i if i >= 0 else size + i
 
