@@ -193,7 +193,7 @@ class Client:
         self.app = app
 
     async def __call__(
-        self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | list[tuple[str, str]] | None = None
+        self, method: str, path: str, body: bytes | None = b"", headers: dict[str, str] | list[tuple[str, str]] | None = None
     ) -> tuple[int, dict[str, str], bytes]:
         rows = list(headers.items()) if isinstance(headers, dict) else headers or []
         scope = {
@@ -202,7 +202,7 @@ class Client:
             "scheme": "http", "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), "root_path": "",
         }  # fmt: skip
         got: list[Any] = []
-        sent = iter([{"type": "http.request", "body": body, "more_body": False}])
+        sent = iter([] if body is None else [{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive() -> Any:
             return next(sent, {"type": "http.disconnect"})
@@ -255,6 +255,7 @@ def test_what_is_refused() -> None:
         assert await status("POST", "/api/derive", b"{", POST) == 400
         assert await status("POST", "/api/derive", b"[" * 60_000, POST) == 400
         assert await status("POST", "/api/derive", b"x" * 70_000, POST) == 413
+        assert await status("POST", "/api/derive", None, POST) == 400  # who asked has gone
         assert await status("GET", "/api/derive", b"", POST) == 405
         for path in ("/../etc/passwd", "/page.py", "/app.py", "//", "/%2e%2e/app.py", "/page.html"):
             assert await status("GET", path, b"", HOST) == 404
