@@ -498,8 +498,11 @@ def _binary(name: str, a: Any, b: Any) -> Array:
     try:
         if name in DIRECT and a.__class__ is b.__class__ is Array:
             return Array(apply(name, a.node, b.node), a.provenance.joined(b.provenance))
-        if name in ("add", "subtract") and (shifted := Shifted.of(name, a, b)) is not None:
-            return shifted  # type: ignore[return-value]  # an index, for which a type of its own would be in every sum
+        if name in ("add", "subtract"):
+            shifted: Any = Shifted.of(name, a, b)
+            if shifted is not None:
+                index: Array = shifted  # its own type would be that of every sum
+                return index
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
         if is_complex(a) or is_complex(b):

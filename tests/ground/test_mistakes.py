@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import sympy
 
-import symdiff as sd
+import symdiff
 from symdiff.errors import SymdiffError
+
+sd: Any = symdiff  # whose types know that these are mistakes
 
 x, y, s = sd.vector("x", 3), sd.vector("y", 4), sd.scalar("s")
 A, B, X = sd.matrix("A", 3, 3), sd.matrix("B", 2, 3), sd.matrix("X", "n", "p")
