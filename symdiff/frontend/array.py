@@ -383,7 +383,9 @@ class Array(Operand):
         if method != "__call__":
             target = UFUNC_METHODS.get((name, method))
             if target is None:
-                raise UnsupportedError(f"np.{name}.{method} of symbols; for np.add.at write sd.add_at(x, i, n)")
+                known = ", ".join(f"np.{one}.{other}" for one, other in UFUNC_METHODS if other == method)
+                told = f"expected one of {known}" if known else "for np.add.at write sd.add_at(x, i, n)"
+                raise UnsupportedError(f"np.{name}.{method} of symbols; {told}")
             if target in ("sum", "prod", "max", "min", "logsumexp", "any", "all") and "axis" not in kwargs:
                 kwargs["axis"] = 0  # a ufunc reduces the first axis
             return call(LIBRARY[target], inputs, kwargs)

@@ -135,6 +135,8 @@ def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
     size = x.shape[axis]
     if isinstance(size, int) and indices and not 0 <= min(indices) <= max(indices) < size:
         raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}; expected less")
+    if indices == tuple(range(len(indices))) and size == len(indices):
+        return x
     shape = (*x.shape[:axis], len(indices), *x.shape[axis + 1 :])
     return intern("gather", (x,), Picks(axis - x.ndim, indices), shape, x.dtype)
 
