@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
-from ..frontend.display import table
+from ..frontend.display import Typeset, table
 from ..frontend.symbols import array
 from ..graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
 from ..graph.scalars.functions import to_real
@@ -410,7 +410,7 @@ class OptimizationProblem:
         return f"<symdiff.OptimizationProblem of {shapes}; {count} constraints, {equations} of them equations>"
 
     def _repr_html_(self) -> str:
-        rows = [("minimize", f"$\\displaystyle {self._minimize.latex()}$"), ("variables", ", ".join(self._names))]
+        rows = [("minimize", Typeset(self._minimize.latex())), ("variables", ", ".join(self._names))]
         return table([*rows, ("constraints", str(len(self._is_equation)))])
 
 

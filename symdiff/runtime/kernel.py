@@ -26,7 +26,7 @@ from .._kernels.unit import NativeCall
 from ..codegen import TARGETS, Request, print_source
 from ..codegen.c import standalone
 from ..errors import AbsentError, ArgumentError, NonfiniteError, SingularMatrixError, UnsupportedError
-from ..frontend.display import ShownText, table
+from ..frontend.display import ShownText, Typeset, table
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import Span, show
@@ -748,7 +748,7 @@ class Kernel(Calls):
         return f"<symdiff.Kernel {self.signature}, backend={self.backend!r}{options}>"
 
     def _repr_html_(self) -> str:
-        rows = [("kernel", self.signature), ("formula", f"$\\displaystyle {self.latex()}$"), ("backend", self.backend)]
+        rows = [("kernel", self.signature), ("formula", Typeset(self.latex())), ("backend", self.backend)]
         return table([*rows, *(("rewritten", line) for line in self.rewrites)])
 
     @guarded
