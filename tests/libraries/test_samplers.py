@@ -146,7 +146,6 @@ def test_blackjax_takes_the_function_of_jax() -> None:
     function = d.jax()
     nuts = blackjax.nuts(lambda x: function(x, Y, SIGMA), step_size=0.35, inverse_mass_matrix=np.ones(10))
 
-    @jax.jit
     def chain(start: Any, key: Any) -> Any:
         def step(state: Any, one: Any) -> Any:
             state, _ = nuts.step(one, state)
@@ -155,7 +154,8 @@ def test_blackjax_takes_the_function_of_jax() -> None:
         return jax.lax.scan(step, nuts.init(start), jax.random.split(key, 300))[1]
 
     starts = np.random.default_rng(2).normal(size=(chains, 10))
-    draws = [np.asarray(chain(x, jax.random.key(i)))[100:] for i, x in enumerate(starts)]
+    run = jax.jit(chain)
+    draws = [np.asarray(run(x, jax.random.key(i)))[100:] for i, x in enumerate(starts)]
     agree(d.constrain(np.stack(draws)), chains)
 
 
