@@ -247,6 +247,7 @@ _OF_ORDERS: dict[str, str | tuple[str, ...]] = {
     "log_ndtr_derivative": "log_ndtr_derivative(x + 1, y)",
     "expn": "-expn(x - 1, y)",
     "i_moment": "-sign(y) * i_moment(x + 1, y)",
+    "ive_derivative": "ive_derivative(c + 1, x, y)",
     "k_moment": "-k_moment(c + 1, x, y)",
     "ellipk_derivative": "-ellipk_derivative(x + 1, y)",
     "ellipe_derivative": "-ellipe_derivative(x + 1, y)",

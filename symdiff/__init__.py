@@ -235,6 +235,7 @@ if TYPE_CHECKING:
 
 else:
 
+    @_guarded
     def __getattr__(attribute):
         return _found(attribute)
 

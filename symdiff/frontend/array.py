@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node, extent, inputs_of, postorder
+from ..errors import AbsentError, DtypeError, ShapeError, SymbolError, UnsupportedError
+from ..graph import BOOL, INT, REAL, Node, extent, inputs_of, postorder
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
-from ..ground.guard import guarded, guarded_operators, refuse
+from ..ground.guard import guarded, guarded_operators, refuse, users
 from ..ground.pickles import refuse_unnumbered, written
 from ..ground.stages import later
 from . import sympy as interop
@@ -338,6 +338,8 @@ class Array(Operand):
     def __getitem__(self, key: Any) -> Array:
         keys = key if isinstance(key, tuple) else (key,)
         given = [part for part in keys if isinstance(part, Array)]
+        if any(part.__class__ is Shifted for part in keys):
+            return _of_shifted(self, keys)
         if not given:
             taken = getitem(self.node, key)
             return Array(taken, self.provenance.joined(of_spans(spans_taken(self.node, key, taken))))
@@ -386,14 +388,15 @@ class Array(Operand):
             return guarded(lambda *others: call(LIBRARY[name], (self, *others), {}))
         own = getattr(Array, name, None)
         if isinstance(own, property) and own.fget is not None:
-            return own.fget(self)  # it raised an AttributeError of its own, which is not to be hidden
+            return users(own.fget)(self)  # it raised an AttributeError of its own, which is not to be hidden
         raise AbsentError(f"a symbolic array has no {name!r}{advice(name, ARRAY, [*_METHODS, *dir(Array)])}")
 
     def _sympy_(self) -> NoReturn:
         from sympy import SympifyError
 
         # of an operator, SymPy then leaves it to this class
-        raise SympifyError("a symbol of symdiff; write np.sin(x), or the whole formula in SymPy")
+        both = type("SymbolError", (SymbolError, SympifyError), {"__str__": SymbolError.__str__})
+        raise both("a symbol of symdiff in SymPy; write np.sin(x), or the whole formula in SymPy")
 
     # ------------------------------------------------------------ NumPy's protocols
 
@@ -403,7 +406,9 @@ class Array(Operand):
         if method != "__call__":
             target = UFUNC_METHODS.get((name, method))
             if target is None:
-                raise UnsupportedError(f"np.{name}.{method} of symbols; for np.add.at write sd.add_at(x, i, n)")
+                known = ", ".join(f"np.{one}.{other}" for one, other in UFUNC_METHODS if other == method)
+                told = f"expected one of {known}" if known else "for np.add.at write sd.add_at(x, i, n)"
+                raise UnsupportedError(f"np.{name}.{method} of symbols; {told}")
             if target in ("sum", "prod", "max", "min", "logsumexp", "any", "all") and "axis" not in kwargs:
                 kwargs["axis"] = 0  # a ufunc reduces the first axis
             return call(LIBRARY[target], inputs, kwargs)
@@ -416,6 +421,8 @@ class Array(Operand):
             raise UnsupportedError(f"np.{name} of symbols with {', '.join(kwargs)}=")
         if not kwargs and any(map(is_complex, inputs)):
             return later.complexes.apply(name, inputs)
+        if name in ("add", "subtract") and (shifted := Shifted.of(name, *inputs)) is not None:
+            return shifted
         return call(_entry(name), inputs, kwargs)
 
     @guarded
@@ -447,10 +454,80 @@ def _entry(name: str) -> Entry:
     return entry
 
 
+class Shifted:
+    """Positions of an integer input and a whole number together, ``i + 1`` in ``x[i + 1]``."""
+
+    __slots__ = ("by", "positions")
+
+    def __init__(self, positions: Array, by: int) -> None:
+        self.positions, self.by = positions, by
+
+    @classmethod
+    def of(cls, name: str, a: Any, b: Any) -> Shifted | None:
+        """Return the sum or difference of positions and a whole number; None for any other operands."""
+        if name == "add" and isinstance(b, Array | Shifted):
+            a, b = b, a
+        if not isinstance(b, int | np.integer) or isinstance(b, bool):
+            return None
+        by = int(b) if name == "add" else -int(b)
+        if isinstance(a, Shifted):
+            return cls(a.positions, a.by + by)
+        return cls(a, by) if isinstance(a, Array) and a.node.dtype is INT else None
+
+    def __add__(self, other: Any) -> Any:
+        return NotImplemented if (made := Shifted.of("add", self, other)) is None else made
+
+    def __sub__(self, other: Any) -> Any:
+        return NotImplemented if (made := Shifted.of("subtract", self, other)) is None else made
+
+    __radd__ = __add__
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse to be computed with.
+
+        Raises
+        ------
+        DtypeError
+        """
+        raise DtypeError(f"{self} in arithmetic; positions stand in an index and nowhere else: x[{self}]")
+
+    __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = _refuse
+    __neg__ = __getitem__ = __iter__ = __len__ = __array__ = __array_ufunc__ = __array_function__ = _refuse
+
+    def __repr__(self) -> str:
+        return f"{self.positions} {'-' if self.by < 0 else '+'} {abs(self.by)}"
+
+    def taken(self, x: Array, axis: int) -> Array:
+        """Return an array of which the positions alone take the same as these of ``x``."""
+        ahead = (slice(None),) * axis
+        if self.by >= 0:
+            return x[(*ahead, slice(self.by, None))]
+        if isinstance(x.shape[axis], int) and -self.by > x.shape[axis]:
+            raise ShapeError(f"positions {-self.by} in front of those of an axis of length {x.shape[axis]}")
+        before: Array = np.concatenate([x[(*ahead, slice(self.by, None))], x], axis)  # type: ignore[assignment]
+        return before
+
+
+def _of_shifted(x: Array, keys: tuple[Any, ...]) -> Array:
+    """Return a part at shifted positions: that at the positions of an array that is shifted the other way."""
+    items = list(keys)
+    for number, item in enumerate(keys):
+        if isinstance(item, Shifted):
+            before, behind = ([one for one in part if one is not None] for part in (keys[:number], keys[number + 1 :]))
+            dots = any(one is Ellipsis for one in before)
+            x, items[number] = item.taken(x, x.ndim - 1 - len(behind) if dots else len(before)), item.positions
+    return x[tuple(items)]
+
+
 def _binary(name: str, a: Any, b: Any) -> Array:
     try:
         if name in DIRECT and a.__class__ is b.__class__ is Array:
             return Array(apply(name, a.node, b.node), a.provenance.joined(b.provenance))
+        if name in ("add", "subtract"):
+            shifted: Any = Shifted.of(name, a, b)
+            if shifted is not None:
+                index: Array = shifted  # its own type would be that of every sum
+                return index
         if getattr(b, "__array_priority__", 0) > Array.__array_priority__:
             return NotImplemented  # type: ignore[no-any-return]  # a complex array knows what a real one times it is
         if is_complex(a) or is_complex(b):

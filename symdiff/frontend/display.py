@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from .array import Array
 from .outputs import fields_of, transform
 
-__all__ = ["FormulaDict", "FormulaTuple", "ShownText", "rows_of", "shown", "table"]
+__all__ = ["FormulaDict", "FormulaTuple", "ShownText", "Typeset", "rows_of", "shown", "table"]
 
 #: An array, or a structure of them.
 Part = TypeVar("Part")
@@ -82,8 +82,14 @@ def rows_of(value: Any, text: Callable[[Array], str], path: str = "") -> list[tu
     return [(path, rf"\text{{{value}}}")]
 
 
+class Typeset(str):
+    """LaTeX that symdiff wrote, which a table shows as MathML: pages without MathJax have it, too."""
+
+    __slots__ = ()
+
+
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Return an HTML table of two columns; its cells are text, which is quoted."""
+    """Return an HTML table of two columns; its cells are text, which is quoted, or typeset."""
     cells = "".join(f"<tr><th>{_escaped(name)}</th><td>{_escaped(text)}</td></tr>" for name, text in rows)
     return f'<table style="text-align: left">{cells}</table>'
 
@@ -91,6 +97,10 @@ def table(rows: Iterable[tuple[str, str]]) -> str:
 def _escaped(text: str) -> str:
     import html
 
+    if isinstance(text, Typeset):
+        from ..printing.mathml import mathml
+
+        return mathml(text, display=False)
     return html.escape(text)
 
 

@@ -99,7 +99,8 @@ class Formula:
             except ParseError:
                 raise ArgumentError(
                     f"{name!r} is no input of the formula, and no definition in it{close_to(name, self.inputs)}; "
-                    f"differentiate with respect to one of its inputs: {listed(list(self.inputs))}"
+                    f"differentiate with respect to one of its inputs: {listed(list(self.inputs))}; for zeros, "
+                    f"declare it, {name}=(), and pass disconnected='zero'"
                 ) from None
 
     def refuse_unused(self, what: str = "a shape") -> None:

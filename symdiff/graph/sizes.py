@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from .._kernels.system.scopes import Bound
 from ..errors import LimitError, ShapeError, SymbolError
 from ..ground.budget import spend
+from ..ground.guard import guarded
 from ..ground.limits import Limits
 from ..ground.names import NAME_PATTERN, is_name
 
@@ -136,6 +137,7 @@ class Size:
 
     __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
 
+    @guarded
     def _refuse_number(self, *_: object) -> Any:
         """Refuse to be a number. No ``TypeError``, which NumPy would put words of its own in the place of."""
         raise ShapeError(told_unknown(str(self)))

@@ -80,7 +80,8 @@ def reshape(x: Node, shape: Shape) -> Node:
     if x.shape == shape:
         return x
     if product(shape) != x.size:
-        raise ShapeError(f"cannot reshape {show(x.shape)} to {show(shape)}: {x.size} elements against {product(shape)}")
+        told = f"{x.size} elements against {product(shape)}; expected as many"
+        raise ShapeError(f"cannot reshape {show(x.shape)} to {show(shape)}: {told}")
     if x.is_reshape:
         return reshape(x.args[0], shape)
     return intern("reshape", (x,), None, shape, x.dtype)
@@ -114,7 +115,7 @@ def slicing(x: Node, items: tuple[Item, ...]) -> Node:
         last = start if length is None else start + (length - 1) * step
         for at in (start, last):
             if length != 0 and isinstance(at, int) and (at < 0 or (isinstance(size, int) and at >= size)):
-                raise ShapeError(f"index {at} is out of range for an axis of size {size}")
+                raise ShapeError(f"index {at} is out of range for an axis of size {size}; expected less")
     return intern("slice", (x,), Items(items), tuple(n for _, _, n in items if n is not None), x.dtype)
 
 
@@ -133,7 +134,9 @@ def gather(x: Node, axis: int, indices: tuple[int, ...]) -> Node:
     reserve(INDEX_BYTES * len(indices))
     size = x.shape[axis]
     if isinstance(size, int) and indices and not 0 <= min(indices) <= max(indices) < size:
-        raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}")
+        raise ShapeError(f"index {max(indices)} is out of range for an axis of size {size}; expected less")
+    if indices == tuple(range(len(indices))) and size == len(indices):
+        return x
     shape = (*x.shape[:axis], len(indices), *x.shape[axis + 1 :])
     return intern("gather", (x,), Picks(axis - x.ndim, indices), shape, x.dtype)
 

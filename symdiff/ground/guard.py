@@ -73,6 +73,7 @@ _OPERATORS = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"),
     *("radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rand", "ror", "rxor"),
     *("eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "invert", "call", "iter"),
+    *("bool", "int", "float", "complex", "index", "len", "contains", "setitem", "array", "getattr"),
 )
 
 

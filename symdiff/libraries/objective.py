@@ -22,7 +22,7 @@ from ..compiler import compile
 from ..errors import ArgumentError, ShapeError, SingularMatrixError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
-from ..frontend.display import table
+from ..frontend.display import Typeset, table
 from ..frontend.formula import Formula, merge_shapes, read_formula
 from ..frontend.outputs import leaves, template_of, unpack
 from ..frontend.symbols import array
@@ -253,7 +253,7 @@ class Objective:
         parts = [f"{name} {show(shape)}" for name, shape in by]
         given = ", ".join(f"{name} {show(self._others[name].shape)}" for name in self.args) or "nothing"
         call = f"fun({', '.join(self._arguments(0))})"
-        formula = f"$\\displaystyle {self._formula.latex()}$"
+        formula = Typeset(self._formula.latex())
         return table([("objective", call), ("formula", formula), ("variables", ", ".join(parts)), ("given", given)])
 
     def _arguments(self, more: int) -> list[str]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
-from ..frontend.display import table
+from ..frontend.display import Typeset, table
 from ..frontend.functions.sparse_matrices import SparseMatrix
 from ..frontend.outputs import leaves
 from ..frontend.symbols import array
@@ -451,7 +451,7 @@ class OptimizationProblem:
         return f"<symdiff.OptimizationProblem of {shapes}; {count} constraints, {equations} of them equations>"
 
     def _repr_html_(self) -> str:
-        rows = [("minimize", f"$\\displaystyle {self._minimize.latex()}$"), ("variables", ", ".join(self._names))]
+        rows = [("minimize", Typeset(self._minimize.latex())), ("variables", ", ".join(self._names))]
         return table([*rows, ("constraints", str(len(self._is_equation)))])
 
 
@@ -684,7 +684,7 @@ def problem(
     bounds : dict, optional
         By symbol or name: a pair of the least and the greatest values, None for none.
     parameters : symbol or list of symbols, optional
-        What a call of ``solve`` brings.
+        What a call of ``solve`` brings; what the formulas depend on besides the variables is one as well.
 
     Returns
     -------
@@ -727,9 +727,7 @@ def problem(
         if variables is None
         else [_symbol(one, "variables") for one in _listed(variables)]
     )
-    missing = [str(node.name) for node in known if node not in own and all(node is not one.node for one in wanted)]
-    if missing:
-        raise ArgumentError(f"{', '.join(missing)} among neither variables nor parameters; expected one or the other")
+    given += [Array(node) for node in known if node not in own and all(node is not one.node for one in wanted)]
     if not wanted:
         raise ArgumentError("a problem without variables; expected symbols that the solver may move")
     for one in [*wanted, *given]:

@@ -147,6 +147,19 @@ _MATRICES = ("matmul", "rows", "columns", "outer")
 _LONGEST_ROW = 8
 
 
+def _is_ratio(p: int, name: str, q: int, digits: str) -> bool:
+    return not name and q > 1 and (q <= 9 or len(digits) > 8)
+
+
+def _ratio_among(factors: Sequence[Term]) -> tuple[int, int, Sequence[Term]] | None:
+    """Return a fraction among factors, and the others."""
+    for place, factor in enumerate(factors):
+        p, name, q = spelled(factor.data) if factor.kind == "number" else (0, "", 0)
+        if _is_ratio(p, name, q, decimal(factor.data) if q else ""):
+            return p, q, [*factors[:place], *factors[place + 1 :]]
+    return None
+
+
 class MathStyle(MathSigns):
     """The style of books, in Unicode; LaTeX differs from it in its signs only."""
 
@@ -166,7 +179,7 @@ class MathStyle(MathSigns):
             front = "-" if p == -1 else "" if p == 1 else f"{p}{self.times}"
             top = front + self.constant(name)
             return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)
-        if q > 1 and (q <= 9 or len(digits) > 8):
+        if _is_ratio(p, name, q, digits):
             return self.ratio(p, q)
         return Piece(digits, SUM if digits.startswith("-") else ATOM)
 
@@ -241,6 +254,10 @@ class MathStyle(MathSigns):
 
     def _write_product(self, term: Term) -> Piece:
         over, under = term.factors
+        ratio = _ratio_among(over) if self.barred and under and not any(arg.ndim for arg in under) else None
+        if ratio is not None:  # 1 / (2 x) and not (1/2) / x
+            p, q, rest = ratio
+            return self.fraction(self._times(p, rest, term.ndim), self._times(q, under, term.ndim), loose=True)
         text, level = self._joined(over, term.ndim)
         if not under:
             return Piece(text, level)
@@ -254,6 +271,13 @@ class MathStyle(MathSigns):
             own = self.piece(under[0])
             return self.fraction(text, own.text, loose=own.level < POWER)
         return self.fraction(text, below, loose=True)
+
+    def _times(self, number: int, factors: Sequence[Term], rank: int) -> str:
+        """Return a whole number times factors, above or below a bar."""
+        if not factors or number == 1:
+            return self._joined(factors, rank)[0] if factors else str(number)
+        text = self.wrapped(factors[0], PRODUCT) if len(factors) == 1 else self._joined(factors, rank)[0]
+        return f"{number}{self.times}{text}"
 
     def _joined(self, factors: Sequence[Term], rank: int) -> tuple[str, int]:
         scalars = [arg for arg in factors if not arg.ndim]

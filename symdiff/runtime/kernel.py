@@ -26,7 +26,7 @@ from .._kernels.unit import NativeCall
 from ..codegen import TARGETS, Request, print_source
 from ..codegen.c import standalone
 from ..errors import AbsentError, ArgumentError, NonfiniteError, SingularMatrixError, UnsupportedError
-from ..frontend.display import ShownText, table
+from ..frontend.display import ShownText, Typeset, table
 from ..frontend.outputs import LEAF, pack, unpack
 from ..frontend.outputs import show as show_structure
 from ..graph.sizes import Span, show
@@ -400,7 +400,8 @@ class Kernel(Calls):
                 f"batch names {', '.join(unknown)}, not an input; inputs are {', '.join(self._names())}"
             )
         if self.options.reduce not in (None, "sum"):
-            raise UnsupportedError(f"reduce={self.options.reduce!r} is not offered; expected 'sum' or None")
+            told = "expected 'sum' or None; for a mean divide by the number of samples"
+            raise UnsupportedError(f"reduce={self.options.reduce!r}; {told}")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
         threads = self.options.threads
@@ -750,7 +751,7 @@ class Kernel(Calls):
         return f"<symdiff.Kernel {self.signature}, backend={self.backend!r}{options}>"
 
     def _repr_html_(self) -> str:
-        rows = [("kernel", self.signature), ("formula", f"$\\displaystyle {self.latex()}$"), ("backend", self.backend)]
+        rows = [("kernel", self.signature), ("formula", Typeset(self.latex())), ("backend", self.backend)]
         return table([*rows, *(("rewritten", line) for line in self.rewrites)])
 
     @guarded

@@ -280,6 +280,52 @@ def test_text_takes_elements_beside_positions(text: str, shape: Any) -> None:
         np.testing.assert_allclose(slope[place], expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("text", SHIFTED)
+@pytest.mark.parametrize("rows", [6, "n"])
+def test_symbols_take_elements_beside_positions_as_text_does(text: str, rows: Any) -> None:
+    c, i = sd.matrix("c", rows, 3), sd.indices("i", "m")
+    found = SHIFTED[text](c, i)
+    at = np.random.default_rng(6).normal(size=(6, 3)), np.array([2, 4, 2, 4])
+    np.testing.assert_allclose(sd.compile(found, [c, i])(*at), SHIFTED[text](*at), atol=1e-15)
+    np.testing.assert_array_equal(sd.compile(c[np.int64(1) + i], [c, i])(*at), at[0][at[1] + 1])
+
+
+POINTS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda a, i, j: a[[0, 2, 3], i],
+    lambda a, i, j: a[[0, 2, 3], :, i],
+    lambda a, i, j: a[:, [0, 2, 2], i],
+    lambda a, i, j: a[i, [0, 2, 4], 1:],
+    lambda a, i, j: a[:, j, [0, 1]],
+    lambda a, i, j: a[i, [0, 1, 1], [5, 5, 4]],
+    lambda a, i, j: a[1:, np.arange(3), i],
+    lambda a, i, j: a[None, [0, 2, 3], i + 1],
+    lambda a, i, j: a[..., np.arange(3), i],
+    lambda a, i, j: a[[-1, 0, -2], i, -1],
+]
+
+
+@pytest.mark.rows(1000)
+@pytest.mark.parametrize("number", range(len(POINTS)))
+def test_constant_positions_beside_integer_inputs_pick_points(number: int) -> None:
+    f, rng = POINTS[number], np.random.default_rng(7)
+    a, i, j = sd.symbol("a", (4, 5, 6)), sd.indices("i", 3), sd.index("j")
+    at = rng.normal(size=(4, 5, 6)), np.array([1, 0, 3]), 2
+    found = f(a, i, j)
+    value, slope = sd.compile([found, sd.vjp(found, a, np.ones(found.shape))], [a, i, j])(*at)
+    np.testing.assert_array_equal(value, f(*at))
+    places = np.zeros(at[0].size)
+    np.add.at(places, f(np.arange(at[0].size).reshape(at[0].shape), *at[1:]).ravel(), 1.0)
+    np.testing.assert_array_equal(slope.ravel(), places)
+
+
+def test_the_rows_loss_of_a_classifier_is_taken_at_its_labels() -> None:
+    p, label = sd.matrix("p", 3, 4), sd.indices("label", 3)
+    loss = -np.sum(np.log(p[np.arange(3), label]))
+    assert str(sd.gradient(loss, p)) == (
+        "add_at(-1 / take_at(p, label, axis=1, shared=1), label, 4, axis=1, shared=1)"
+    )
+
+
 def test_positions_in_text_stand_in_an_index_alone() -> None:
     shapes: dict[str, Any] = {"c": (6, 3), "i": (int, "m")}
     with pytest.raises(ParseError, match="positions, which stand in an index"):
@@ -295,7 +341,9 @@ def test_positions_in_text_stand_in_an_index_alone() -> None:
 def test_what_cannot_be_done_with_positions() -> None:
     x, y, i, j = sd.matrix("x", 4, 3), sd.vector("y", 3), sd.indices("i", 3), sd.indices("j", 2)
     refused: list[tuple[Callable[[], Any], type[SymdiffError], str]] = [
-        (lambda: i + 1, DtypeError, "positions"),
+        (lambda: np.sin(i + 1), DtypeError, "positions stand in an index and nowhere else: x[i + 1]"),
+        (lambda: 2 * (i - 1), DtypeError, "x[i - 1]"),
+        (lambda: 1 - i, DtypeError, "positions"),
         (lambda: -i, DtypeError, "positions"),
         (lambda: np.sin(i), DtypeError, "positions"),
         (lambda: i == 1, DtypeError, "positions"),
@@ -514,8 +562,7 @@ ADVICE: list[tuple[Callable[[], Any], str, Any, Any]] = [
     (lambda: X[[0, P]], r"sd.stack\(\[x\[0\], x\[i\]\]\)", sd.stack([X[0], X[P]]), [1, 2]),
     (lambda: V[[P, J]], r"x\[idx\], with idx = sd.indices", V[L], [5, 6, 6]),
     (lambda: X[[0, C]], "a list with symbols", sd.stack([X[0], X[P]]), [1, 2]),
-    (lambda: A[[0, 1], J], r"A\[\[0, 1\]\]\[:, idx\]", A[[0, 1]][:, J], [[0, 2], [3, 5]]),
-    (lambda: A[[0, 1], J], r"A\[jdx, idx\]", A[K, J], [6, 5]),
+    (lambda: A[[0, 1, 2], J], r"A\[\[0, 1\]\]\[:, idx\]", A[[0, 1]][:, J], [[0, 2], [3, 5]]),
     (lambda: A[J, L], r"x\[i\]\[:, j\]", A[J][:, L], [[0, 1, 1], [6, 7, 7]]),
     (lambda: X[np.array([0.0, 1.0])], r"\.astype\(int\)", X[np.array([0.0, 1.0]).astype(int)], [1, 2]),
     (lambda: V[[0, -1]], r"sd.stack\(\[x\[0\], x\[-1\]\]\)", sd.stack([V[0], V[-1]]), [5, 7]),

@@ -164,6 +164,8 @@ BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("in
     "log_rising_slope": 2e-11,
     # Derivatives of Faddeeva's function near the real axis are sums beside a pole, which cancel.
     **dict.fromkeys(("voigt_profile", "voigt_real", "voigt_imag", "wofz_real", "wofz_imag"), 2e-11),
+    # Sums over neighbouring orders, which cancel up to where the expansion far out has all digits.
+    **dict.fromkeys(("ive", "ive_near", "ive_derivative"), 1e-11),
 }
 FARTHEST = [(1e200, 1e200), (1e250, -1e-50), (1e-300, 1e300), (1e160, 3e160)]
 LENGTHS = [
@@ -256,6 +258,9 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "kve_near": [(0.5, 1e-3), (7.5, 1.0), (2.0, 300.0)],
     "iv": [(0.0, 0.5), (1.0, 1e-8), (2.0, 7.0), (7.5, 1.0)],
     "iv_far": [(0.5, 2.0)],
+    "ive": [(0.5, 1e-3), (2.0, -7.0), (7.5, 1.0), (0.0, 19.9), (0.0, 20.1), (3.0, -1e4), (40.0, 1e4)],
+    "ive_near": [(0.5, 2.0)],
+    "ive_derivative": [(1.0, 0.3, 0.5), (1.0, 0.3, 26.0), (1.0, 2.0, -1e5)],
     "kv": [(7.5, 1.0)],
     "gammainc": [(0.5, 1e-8), (3.0, 0.5), (20.0, 28.0), (1.0, 2.0)],
     "gammaincc": [(0.5, 1e-8), (3.0, 0.5), (20.0, 28.0), (1.0, 2.0)],

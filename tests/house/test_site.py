@@ -27,6 +27,7 @@ def test_every_page_of_the_site_fits_screens_and_phones(tmp_path: Path) -> None:
                 page.open(path.as_uri(), size)
                 assert page.overflow() == {"wider": 0, "elements": []}, path
             assert page.console == [], path
+            assert "displaystyle" not in page.evaluate("document.querySelector('article').innerText"), path
             links = page.evaluate("[...document.links].map(one => one.href).filter(one => one.startsWith('file:'))")
             missing = [link for link in links if not Path(link.partition("#")[0].removeprefix("file://")).exists()]
             assert missing == [], path

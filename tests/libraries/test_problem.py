@@ -270,7 +270,6 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
     refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         (ArgumentError, "constraint 1 is", lambda: sd.problem(X @ X, [X[0]])),
         (ArgumentError, "constraint 2 is", lambda: sd.problem(X @ X, [X[0] > 0, (X[0] > 0) & (X[1] > 0)])),
-        (ArgumentError, "neither variables nor parameters", lambda: sd.problem(A * X @ X, variables=X)),
         (ArgumentError, "among the variables", lambda: sd.problem(X @ X, variables=2 * X)),
         (ArgumentError, "bounds of 'z'", lambda: sd.problem(X @ X, bounds={"z": (0, 1)})),
         (ArgumentError, "least first", lambda: sd.problem(X @ X, bounds={X: (1, 0)})),

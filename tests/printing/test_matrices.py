@@ -214,3 +214,11 @@ def test_padded_arrays_of_numbers_beside_each_other_are_shown() -> None:
     at = np.linspace(-1, 1, 9).reshape(3, 3)
     again = sd.compile(shown, B=(3, 3))(at)
     np.testing.assert_allclose(again, sd.compile(sd.gradient((rolled * weights).sum(), B))(at), rtol=1e-12)
+
+
+def test_a_vector_repeated_in_a_sum_of_matrices_is_no_matrix() -> None:
+    q, h = sd.vector("q", 4), sd.vector("h", 3)
+    slope = sd.gradient(np.sum(np.interp(q, [0.0, 1.0, 3.0], h) ** 2), q)
+    at = np.array([-0.5, 0.3, 2.0, 4.0]), np.array([1.0, -2.0, 5.0])
+    read = sd.compile(str(slope), q=4, h=3)
+    np.testing.assert_allclose(read(*at), sd.compile(slope, [q, h])(*at), rtol=1e-14)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import re
 import subprocess
@@ -72,6 +73,25 @@ def junk(rng: random.Random) -> Any:
         values = [*kinds, ["x"], ["x=9999999999999"], {"x": 1}, *texts]
         return {name: rng.choice(values) for name in rng.sample(names, 4)}
     return pick if rng.random() < 0.5 else [pick, {"formula": pick}]
+
+
+def test_plots_are_of_values_along_a_number_or_of_nonzeros() -> None:
+    found = answer("plot", {"formula": "a * log(x)", "wrt": ["x"], "values": {"a": 2}})
+    value, slope = found["lines"].values()
+    assert list(found["lines"]) == ["value", "d/dx"]
+    assert value[0] is None  # the logarithm of a number below 0
+    assert (value[-1], slope[-1]) == (pytest.approx(2 * math.log(5)), pytest.approx(0.4))
+    chain = {"formula": "sum((x[1:] - x[:-1]**2)**2)", "wrt": ["x"], "shapes": ["x=n"], "kind": "hessian"}
+    found = answer("plot", chain)
+    assert (found["shape"], found["text"]) == ([12, 12], "34 nonzeros of 12 × 12, n = 12")
+    assert {abs(i - j) for i, j in found["at"]} == {0, 1}
+    for asked, told in (
+        ({"formula": "a * log(x)", "wrt": ["x"]}, "write a=1 into values"),
+        ({"formula": "x @ x", "wrt": ["x"], "shapes": ["x=3"]}, "nothing to plot"),
+        ({"formula": "x[1:] * x[:-1]", "wrt": ["x"], "shapes": ["x=40000"]}, "the limit"),
+        ({"formula": "outer(x, x)", "wrt": ["x"], "shapes": ["x=90"]}, "a plot shows 10000 at most"),
+    ):
+        assert told in answer("plot", asked)["error"]
 
 
 def test_any_request_has_an_answer_that_can_be_sent() -> None:
@@ -169,6 +189,10 @@ def look_at(page: Page, address: str) -> None:
     for question in ("steps", "check"):
         page.evaluate(f"document.querySelector('[data-question={question}]').click()")
         page.wait_for("/chain rule|product rule|linear|ok: /.test(document.querySelector('#more').textContent)")
+    page.type("#values", "y=2")
+    page.evaluate("document.querySelector('[data-question=plot]').click()")
+    page.wait_for("document.querySelectorAll('#more svg path').length == 2")
+    assert page.overflow() == fits
     page.open("about:blank")
     page.open(link)
     page.wait_for("document.querySelector('#results code')?.textContent == 'sin(y)'")
@@ -193,7 +217,11 @@ class Client:
         self.app = app
 
     async def __call__(
-        self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | list[tuple[str, str]] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = b"",
+        headers: dict[str, str] | list[tuple[str, str]] | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         rows = list(headers.items()) if isinstance(headers, dict) else headers or []
         scope = {
@@ -202,7 +230,7 @@ class Client:
             "scheme": "http", "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), "root_path": "",
         }  # fmt: skip
         got: list[Any] = []
-        sent = iter([{"type": "http.request", "body": body, "more_body": False}])
+        sent = iter([] if body is None else [{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive() -> Any:
             return next(sent, {"type": "http.disconnect"})
@@ -255,6 +283,7 @@ def test_what_is_refused() -> None:
         assert await status("POST", "/api/derive", b"{", POST) == 400
         assert await status("POST", "/api/derive", b"[" * 60_000, POST) == 400
         assert await status("POST", "/api/derive", b"x" * 70_000, POST) == 413
+        assert await status("POST", "/api/derive", None, POST) == 400  # who asked has gone
         assert await status("GET", "/api/derive", b"", POST) == 405
         for path in ("/../etc/passwd", "/page.py", "/app.py", "//", "/%2e%2e/app.py", "/page.html"):
             assert await status("GET", path, b"", HOST) == 404
@@ -272,7 +301,7 @@ def test_the_page_is_whole_and_fetches_nothing() -> None:
             assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
             assert headers["x-content-type-options"] == "nosniff"
             fetched = re.findall(rb"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*", text)
-            assert fetched in ([], [b"http://www.w3.org/1998/Math/MathML"])
+            assert set(fetched) <= {b"http://www.w3.org/1998/Math/MathML", b"http://www.w3.org/2000/svg"}
 
     asyncio.run(run())
 

@@ -578,7 +578,8 @@ def _ends(name: str, bracket: Any) -> list[Node]:
     if bracket is None:
         return []
     if not isinstance(bracket, tuple | list) or len(bracket) != 2:
-        raise ArgumentError(f"bracket={described(bracket)} of {name}; expected two numbers or formulas, (lower, upper)")
+        told = "expected two numbers or formulas, bracket=(lower, upper)"
+        raise ArgumentError(f"bracket={described(bracket)} of {name}; {told}")
     ends = [_real(end, f"the bracket of {name}") for end in bracket]
     for end in ends:
         if end.ndim:

@@ -99,7 +99,7 @@ def getitem(x: Node, key: Any) -> Node:
     result = slicing(x, tuple(items))
     result = reshape(result, tuple(shape))
     if chosen:
-        return _pick(result, chosen, keys, at if dots and used == x.ndim else 0)
+        return _pick(result, chosen, arrays, keys, at if dots and used == x.ndim else 0)
     return _gather_points(result, arrays) if arrays else result
 
 
@@ -123,7 +123,9 @@ def _constant_positions(key: list[Any] | tuple[Any, ...]) -> np.ndarray[Any, Any
     return np.asarray(key)
 
 
-def _pick(x: Node, chosen: list[tuple[int, Node]], keys: list[Any], gap: int) -> Node:
+def _pick(
+    x: Node, chosen: list[tuple[int, Node]], arrays: list[tuple[int, np.ndarray[Any, Any]]], keys: list[Any], gap: int
+) -> Node:
     if any(node.dtype is BOOL for _, node in chosen):
         raise UnsupportedError(
             "a condition as an index: how many elements it holds for is not known before the call; write "
@@ -132,16 +134,34 @@ def _pick(x: Node, chosen: list[tuple[int, Node]], keys: list[Any], gap: int) ->
     if any(node.dtype is not INT for _, node in chosen):
         raise UnsupportedError(
             "an index that is a symbol of real numbers; expected constants, or an integer input made by sd.indices or "
-            "sd.index (to choose by a condition, write where)"
-        )
-    if any(isinstance(k, np.ndarray) for k in keys):
-        raise UnsupportedError(
-            "an integer input beside a constant list in one index, which picks points; for all combinations index with "
-            "one after the other, A[[0, 1]][:, idx], for points make the list an integer input as well, A[jdx, idx]"
+            "sd.index (to choose by a condition, write where; A[arange(n), idx] with a letter n is "
+            "sd.function('take_at')(A, idx, axis=1, shared=1))"
         )
     # NumPy's rule of where the axes of points go: whole numbers are positions, and '...' parts them though it is empty
     spots = [spot for spot, k in enumerate(keys) if k is not None and not isinstance(k, slice)]
-    return pick(x, chosen, spots[-1] - spots[0] >= len(spots) or spots[0] < gap <= spots[-1])
+    apart = spots[-1] - spots[0] >= len(spots) or spots[0] < gap <= spots[-1]
+    return _pick_points(x, chosen, arrays, apart) if arrays else pick(x, chosen, apart)
+
+
+def _pick_points(
+    x: Node, chosen: list[tuple[int, Node]], arrays: list[tuple[int, np.ndarray[Any, Any]]], apart: bool
+) -> Node:
+    """Pick points by constant positions, and for each of them by integer inputs, as ``A[np.arange(3), idx]``."""
+    axes = [axis for axis, _ in [*arrays, *chosen]]
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    found = _gather_points(transpose(x, [*axes, *rest]), [(place, at) for place, (_, at) in enumerate(arrays)])
+    count = found.ndim - len(chosen) - len(rest)
+    for _, at in chosen:
+        if at.shape not in ((), found.shape[:count]):
+            raise ShapeError(
+                f"an integer input of shape {show(at.shape)} beside a constant list of shape "
+                f"{show(found.shape[:count])} in one index, which picks points; expected one shape, or for all "
+                "combinations one index after the other: A[[0, 1]][:, idx]"
+            )
+        found = take(found, at, count, count if at.shape else 0)
+    before = 0 if apart else min(axes)
+    order = [*range(count, count + before), *range(count), *range(count + before, found.ndim)]
+    return transpose(found, order)
 
 
 def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
@@ -180,7 +200,7 @@ def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:
 def _index(i: int, size: Dim) -> Dim:
     if isinstance(size, int):
         if not -size <= i < size:
-            raise ShapeError(f"index {i} is out of range for an axis of size {size}")
+            raise ShapeError(f"index {i} is out of range for an axis of size {size}; expected {-size} to {size - 1}")
         return i % size
     return i if i >= 0 else size + i
 

@@ -442,7 +442,7 @@ SPECIAL = _words("""
     digamma ellipe ellipk ellipkm1 entr erf erfc erfcinv erfcx erfinv eval_chebyt eval_chebyu eval_genlaguerre
     eval_hermite eval_hermitenorm eval_laguerre eval_legendre exp1 exp10 exp2 expi expit expm1 expn exprel factorial
     fresnel fresnelc fresnels gamma gammainc gammaincc gammainccinv gammaincinv gammaln huber hyp0f1 hyp1f1 hyp2f1
-    i0 i0e i1 i1e inv_boxcox inv_boxcox1p iv j0 j1 jv k0 k0e k1 k1e kl_div kv kve lambertw lambertwm1 lgamma
+    i0 i0e i1 i1e inv_boxcox inv_boxcox1p iv ive j0 j1 jv k0 k0e k1 k1e kl_div kv kve lambertw lambertwm1 lgamma
     log1mexp log1p log_betainc log_expit log_gammainc log_gammaincc log_ndtr log_softmax log_stdtr loggamma logit
     logsumexp multigammaln ndtr ndtri owens_t poch polygamma pseudo_huber psi rel_entr si sici sinc softmax softplus
     spence sph_harm_y_imag sph_harm_y_real spherical_jn stdtr stdtrit voigt_profile wofz_imag wofz_real xlog1py

@@ -27,7 +27,7 @@ from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.advice import REFUSED
-from ...ground.guard import is_function, users
+from ...ground.guard import guarded_operators, is_function, users
 from ...ground.stages import later
 from ..provenance import NOTHING, Provenance, join, of_node
 from . import shaping
@@ -43,6 +43,7 @@ STANDARD = ("2021.12", "2022.12", "2023.12", "2024.12")
 _UNKNOWN = frozenset(("input", "size"))
 
 
+@guarded_operators
 class Operand:
     """A formula with a shape, and what is known of how it came about."""
 

@@ -217,7 +217,8 @@ def einsum(subscripts: str, *operands: Node) -> Node:
         named_axes = len(term.replace("...", ""))
         head, mark, tail = term.partition("...")
         if x.ndim < named_axes or (not mark and x.ndim != named_axes):
-            raise ShapeError(f"einsum({subscripts!r}): {term!r} against an array of shape {show(x.shape)}")
+            told = f"{term!r} against an array of shape {show(x.shape)}; expected a letter for each axis"
+            raise ShapeError(f"einsum({subscripts!r}): {told}")
         lead = dots[extra - (x.ndim - named_axes) :] if mark and x.ndim > named_axes else []
         own = [*(ord(c) for c in head), *lead, *(ord(c) for c in tail)]
         drop = [axis for axis, name in enumerate(own) if name < 0 and x.shape[axis] == 1]

@@ -34,7 +34,7 @@ from ...ground.grammar import SyntaxNode, Tree, parse_tree
 from ...ground.guard import refuse
 from ...ground.limits import LIMITS, Limits
 from ...ground.names import is_name
-from ..array import Array, asarray
+from ..array import Array, Shifted, asarray
 from ..numpy.shaping import size_of
 from ..outputs import Sparse, leaves
 from ..shapes import Declaration, SparseShape, read_shape, split, split_kind
@@ -59,7 +59,6 @@ from .values import (
     Indexed,
     Listing,
     Mapped,
-    Shifted,
     array_of,
     arrows_of,
     combined,
@@ -552,7 +551,8 @@ class _Builder:
         left, right = term.children
         if isinstance(self.values[left], Indexed) or isinstance(self.values[right], Indexed):
             return combined(term.value, self.indexed(left), self.indexed(right))
-        if (shifted := self.shifted(term)) is not None:
+        name = {"+": "add", "-": "subtract"}.get(term.value)
+        if name and (shifted := Shifted.of(name, self.values[left], self.values[right])) is not None:
             return shifted
         a, b = self.operand(left), self.operand(right)
         if isinstance(a, Sparse) or isinstance(b, Sparse):
@@ -572,18 +572,6 @@ class _Builder:
                 "the transpose of a vector is the vector itself; write outer(v, w), or v @ w for the product"
             )
         return _BINARY[term.value](a, b)
-
-    def shifted(self, term: SyntaxNode) -> Shifted | None:
-        """Return positions of an integer input plus or minus a whole number."""
-        a, b = (self.values[place] for place in term.children)
-        if term.value == "+" and type(a) is int:
-            a, b = b, a
-        if term.value not in ("+", "-") or type(b) is not int:
-            return None
-        by = b if term.value == "+" else -b
-        if isinstance(a, Shifted):
-            return Shifted(a.positions, a.by + by)
-        return Shifted(a, by) if isinstance(a, Array) and a.node.dtype is INT else None
 
     def indexed(self, place: int) -> Indexed | Array:
         value = self.values[place]
@@ -677,14 +665,7 @@ class _Builder:
                     raise ParseError(message, self.text, self.terms[place].caret) from None
             else:
                 items.append(self.position(place))
-        x = self.array(base)
-        for number, item in enumerate(items):
-            if isinstance(item, Shifted):
-                parts = items[:number], items[number + 1 :]
-                before, behind = ([one for one in part if one is not None] for part in parts)
-                x = item.of(x, x.ndim - 1 - len(behind) if ... in before else len(before))
-                items[number] = item.positions
-        return x[tuple(items)]
+        return self.array(base)[tuple(items)]
 
     def pick(self, value: Any, places: list[int]) -> Any:
         """Return one of several derivatives: ``[0]``, or ``[0, 1]`` for a block of a Hessian."""

@@ -17,7 +17,7 @@ from ...graph import Node, placeholder, substitute
 from ...graph.sizes import Dim, Shape, show
 from ...ground.budget import spend
 from ...ground.grammar import SyntaxNode
-from ..array import Array, asarray, call
+from ..array import Array, Shifted, asarray, call
 from ..numpy.library import LIBRARY
 from ..outputs import Sparse, leaves
 
@@ -189,24 +189,6 @@ class Mapped:
     def __call__(self, x: Array) -> Array:
         """Return the function of a symbol."""
         return Array(substitute([self.body.node], {self.variable: x.node})[0])
-
-
-@dataclass(frozen=True)
-class Shifted:
-    """Positions of an integer input and a whole number together, ``i + 1`` in ``x[i + 1]``."""
-
-    positions: Array
-    by: int
-
-    def of(self, x: Array, axis: int) -> Array:
-        """Return an array of which the positions alone take the same as these of ``x``."""
-        ahead = (slice(None),) * axis
-        if self.by >= 0:
-            return x[(*ahead, slice(self.by, None))]
-        if isinstance(x.shape[axis], int) and -self.by > x.shape[axis]:
-            raise ShapeError(f"positions {-self.by} in front of those of an axis of length {x.shape[axis]}")
-        before: Array = np.concatenate([x[(*ahead, slice(self.by, None))], x], axis)  # type: ignore[assignment]
-        return before
 
 
 def levels_of(value: Any) -> int:

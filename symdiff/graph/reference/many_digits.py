@@ -175,6 +175,26 @@ def k_moment(n: Any, v: Any, x: Any) -> Any:
         return mpmath.exp(x) * mpmath.fsum(parts) / mpmath.mpf(2) ** n
 
 
+def ive(v: Any, x: Any) -> Any:
+    """Scale I_v, which is a product with a power of x that has no value at negative x and orders that are not whole."""
+    if x < 0 and v != mpmath.floor(v):
+        return mpmath.nan
+    return mpmath.exp(-abs(x)) * mpmath.besseli(v, x)
+
+
+def ive_derivative(n: Any, v: Any, x: Any) -> Any:
+    """Sum the derivatives of I_v, DLMF 10.29.5, times those of the exponential, in digits that what cancels leaves."""
+    n, mirror = int(n), -1 if x < 0 else 1
+    with mpmath.workdps(2 * mpmath.mp.dps + n * math.ceil(mpmath.log10(abs(x) + 1))):
+        scaled = {j: ive(v + j, x) for j in range(-n, n + 1)}
+        parts = [
+            mpmath.binomial(n, m) * (-mirror) ** (n - m) * mpmath.mpf(2) ** -m
+            * mpmath.fsum(mpmath.binomial(m, j) * scaled[2 * j - m] for j in range(m + 1))
+            for m in range(n + 1)
+        ]
+        return mpmath.fsum(parts)
+
+
 def elliptic_derivative(n: Any, start: int, p: Any) -> Any:
     """Term by term from DLMF 19.5.1 and 19.5.2."""
     half, n = mpmath.mpf(1) / 2, int(n)
@@ -507,6 +527,9 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "expi": mpmath.ei,
     "expn": lambda n, x: mpmath.expint(int(n), x),
     "spence": lambda x: mpmath.re(mpmath.polylog(2, 1 - x)),
+    "ive": ive,
+    "ive_near": ive,
+    "ive_derivative": ive_derivative,
     "i0e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x),
     "i1e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),

@@ -12,7 +12,7 @@ from .functions import Formula, Interval, compare, where
 from .making import ABSENT, ANY, NONE, named, order_of, row, unary
 
 sign, j0, j1, jv, y0, y1, yv = (named(name) for name in ("sign", "j0", "j1", "jv", "y0", "y1", "yv"))
-i0, i1, iv, k0, k1, kv, kve = (named(name) for name in ("i0", "i1", "iv", "k0", "k1", "kv", "kve"))
+i0, i1, iv, ive, k0, k1, kv, kve = (named(name) for name in ("i0", "i1", "iv", "ive", "k0", "k1", "kv", "kve"))
 airyai, airyaiprime, airybi, airybiprime = (
     named(name) for name in ("airyai", "airyaiprime", "airybi", "airybiprime")
 )
@@ -49,6 +49,45 @@ def _iv(v: Node, x: Node) -> Node:
     # beyond 1e9 it is infinite, unless the order is as large; SciPy's has places of nan there
     no_further = where(compare("less", absolute(v), 1e8), named("minimum")(x, 1e9), x)
     return where(compare("less", absolute(x), 1e-8), near, named("iv_far")(v, no_further))
+
+
+def _ive_derivative(order: float, v: Node, x: Node) -> Node:
+    return elementwise("ive_derivative", (constant(order), v, x))
+
+
+def _is_far(v: Node, x: Node) -> Node:
+    # from here on the terms of the series vanish before they grow
+    return compare("less_equal", named("maximum")(20.0, 0.5 * v * v), absolute(x))
+
+
+def _ive_far(order: int, v: Node, x: Node) -> Node:
+    """Return the derivative of DLMF 10.40.1, term by term; of a negative x by DLMF 10.27.1."""
+    size = where(_is_far(v, x), absolute(x), 1e3)
+    terms = constant(1.0)
+    for k in range(30, 0, -1):
+        factor = (2 * k - 1 + 2 * order) / ((2 * k - 1) * 8.0 * k)
+        terms = 1.0 - terms * factor * (4.0 * v * v - (2.0 * k - 1) ** 2) / size
+    rising = math.prod(-0.5 - k for k in range(order)) / math.sqrt(2 * math.pi)
+    turned = (-1.0) ** order * where(compare("equal", v, floor(v)), 1.0 - 4.0 * (0.5 * v - floor(0.5 * v)), math.nan)
+    return where(compare("less", x, 0.0), turned, 1.0) * (terms * rising / power(size, order + 0.5))
+
+
+def _ive(v: Node, x: Node) -> Node:
+    # near 0 as iv, whose first term is all; SciPy's function has no digits far out
+    far = _is_far(v, x)
+    near = named("ive_near")(where(far, 0.0, v), where(far, 1.0, x))
+    return where(far, _ive_far(0, v, x), where(compare("less", absolute(x), 1e-8), iv(v, x) * exp(-absolute(x)), near))
+
+
+def _ive_slopes(n: Node, v: Node, x: Node) -> Node:
+    # DLMF 10.29.5 and the powers of the exponential's slope, which cancel far out
+    order, near = int(order_of(n)), constant(0.0)
+    for m in range(order + 1):
+        factor = math.comb(order, m) / 2.0**m
+        scale = power(-sign(x), float((order - m) % 2)) * factor if m < order else constant(factor)
+        for j in range(m + 1):
+            near = near + scale * float(math.comb(m, j)) * ive(v + float(2 * j - m), x)
+    return where(_is_far(v, x), _ive_far(order, v, x), near)
 
 
 def _or_far(which: int, near: str) -> Formula:
@@ -143,6 +182,12 @@ row("i_moment", (NONE, lambda n, x, f: -(sign(x) * _moment(order_of(n) + 1.0, x)
     numpy="i_moment", source="10.32.1", special="sd_i_moment", orders=10)
 unary("i0e", lambda x, f: -(sign(x) * _moment(1.0, x)), (0.1, 3.0), numpy="special.i0e", source="10.32.1",
       library="i0e", range="(0, 1]", parity="even")
+row("ive", (ABSENT, lambda v, x, f: _ive_derivative(1.0, v, x)), (ORDERS, NEAR), numpy="", source="10.29.1",
+    expansion=_ive, singular=True)
+row("ive_near", (ABSENT, lambda v, x, f: _ive_derivative(1.0, v, x)), (ORDERS, NEAR), numpy="special.ive",
+    source="10.29.1", library="ive", written=ive, singular=True)
+row("ive_derivative", (NONE, ABSENT, lambda n, v, x, f: _ive_derivative(order_of(n) + 1.0, v, x)),
+    ((1.0, 1.0), ORDERS, NEAR), numpy="", source="10.29.5", expansion=_ive_slopes, orders=10, singular=True)
 unary("i1e", lambda x, f: _moment(2.0, x) - _moment(1.0, x), (0.1, 3.0), numpy="special.i1e", source="10.32.1",
       library="i1e", range="[-1, 1]", parity="odd", at_zero=(0.0, 0.5))
 

@@ -284,8 +284,8 @@ def to_real(node: Node) -> Node:
         return node
     if node.dtype is INT:
         raise DtypeError(
-            "an integer input in arithmetic; integer inputs are positions, as in x[idx], and nothing else (declare "
-            "another input of real numbers to compute with; x[1:][idx] takes what stands behind x[idx])"
+            "an integer input in arithmetic; integer inputs are positions, as in x[idx] and x[idx + 1], and nothing "
+            "else; declare another input of real numbers to compute with"
         )
     if node.is_constant:
         return constant(node.value.astype(float))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TypeAlias
 
+from ...graph.sizes import Shape
 from .common_factors import turned_over
 from .reader import Reader, ReadingRules
 from .terms import Term, number, quotient, times
@@ -29,7 +30,7 @@ def _by_entries(reader: Reader, term: Term) -> Term | None:
     if term.ndim != 2 or not all(isinstance(n, int) and 1 <= n <= _SIDE for n in term.shape):
         return None
     terms = list(zip(term.args, term.data, strict=True)) if term.kind == "sum" else [(term, False)]
-    read = [(_entries(reader, part), minus) for part, minus in terms]
+    read = [(_entries(reader, part, term.shape), minus) for part, minus in terms]
     known = [(entries, minus) for entries, minus in read if entries is not None]
     rest = [part for part, (entries, _) in zip(terms, read, strict=True) if entries is None]
     if not known or (rest and len(known) == 1):
@@ -52,8 +53,10 @@ def _pieces(term: Term) -> list[Term]:
     return found
 
 
-def _entries(reader: Reader, term: Term) -> Entries | None:
-    """Return the entries of a matrix that is made of lists; None for anything else."""
+def _entries(reader: Reader, term: Term, shape: Shape) -> Entries | None:
+    """Return the entries of a matrix of this shape that is made of lists; None for anything else."""
+    if term.shape != shape:
+        return None  # it is repeated along an axis
     match term.kind:
         case "array":
             return [[number(float(value)) for value in row] for row in term.data]
@@ -65,7 +68,7 @@ def _entries(reader: Reader, term: Term) -> Entries | None:
             own = term.args[0].args
             return [[x if i == j else zero for j in range(len(own))] for i, x in enumerate(own)]
         case "negative":
-            inside = _entries(reader, term.args[0])
+            inside = _entries(reader, term.args[0], shape)
             return None if inside is None else [[_product([number(-1.0), x]) for x in row] for row in inside]
         case "outer":
             left, right = (_elements(arg) for arg in term.args)
@@ -74,10 +77,10 @@ def _entries(reader: Reader, term: Term) -> Entries | None:
             return [[_product([x, y]) for y in right] for x in left]
         case "product" if sum(arg.ndim > 0 for arg in term.args) == 1:
             place = next(i for i, arg in enumerate(term.args) if arg.ndim)
-            inside = None if term.data[place] else _entries(reader, term.args[place])
+            inside = None if term.data[place] else _entries(reader, term.args[place], shape)
             return None if inside is None else [[_scaled(term, place, x) for x in row] for row in inside]
         case "sum":
-            parts = [_entries(reader, arg) for arg in term.args]
+            parts = [_entries(reader, arg, shape) for arg in term.args]
             known = [(part, minus) for part, minus in zip(parts, term.data, strict=True) if part is not None]
             return _total(reader, known) if len(known) == len(parts) else None
     return None

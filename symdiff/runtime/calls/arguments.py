@@ -323,12 +323,14 @@ def stack_batches(
                 axes = ", ".join(map(str, p.shape))
                 wide = f"{axes}, ..." if columns else f"..., {axes}"
                 expected += f" or ({wide.strip(', ')})"
-            why = "" if allowed else "; it is not among the inputs named in batch="
+            free = ", ".join(sorted(batched or ())) or "no input"
+            why = "" if allowed or extra <= 0 else f"; batch= lets {free} alone have more axes"
             wrong.append(f"{p.name} has shape {show(np.shape(argument))}; expected {expected}{why}")
         arrays.append(array)
         batches.append(array.shape[:extra])
     if wrong:
-        raise ShapeError(". ".join(wrong))
+        order = f". The order is {', '.join(p.name for p in inputs)}" if len(wrong) > 1 else ""
+        raise ShapeError(". ".join(wrong) + order)
     if len(max(batches, key=len, default=())) > MOST_BATCH_AXES:
         told = ", ".join(f"{p.name} has {len(b)}" for p, b in zip(inputs, batches, strict=True))
         raise LimitError(f"{told} batch axes; expected {MOST_BATCH_AXES} at most: reshape them to fewer")

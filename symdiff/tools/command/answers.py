@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...codegen import TARGETS
-from ...errors import ArgumentError, SymdiffError, UnsupportedError
+from ...errors import ArgumentError, LimitError, SymdiffError, UnsupportedError
 from ...frontend.array import Array
 from ...frontend.formula import Formula, read_formula
 from ...ground.budget import Opened
@@ -20,6 +22,8 @@ __all__ = ["FORMS", "answer", "main"]
 
 #: Bytes of memory that the process may take, characters of a text, and entries of a list.
 MEMORY, CHARACTERS, ENTRIES = 4 * 2**30, 20_000, 64
+#: Numbers along a line, its ends, the number for each letter of a pattern, and the most nonzeros that are shown.
+POINTS, ENDS, LETTER, MOST = 401, (-5.0, 5.0), 12, 10_000
 #: Forms that a derivative is copied in, and their titles.
 FORMS = {"text": "text", "latex": "LaTeX", "sympy": "SymPy", "mathml": "MathML"}
 FORMS |= {name: row.title for name, row in TARGETS.items()}
@@ -148,11 +152,49 @@ def _check(asked: Question) -> dict[str, Any]:
     return {"text": str(report), "passed": bool(report)}
 
 
+def _plot(asked: Question) -> dict[str, Any]:
+    """Return a formula and its derivatives along a number, or where the nonzeros of a derivative stand."""
+    from ...compiler import compile as compile_formula
+
+    read = asked.read()
+    kind, results = asked.results(read)
+    read.refuse_unused()
+    inputs = read.inputs
+    shown = dict(results) if kind == "value" else {"value": read.value, **{f"d/d{by}": f for by, f in results.items()}}
+    along = next((one for one in asked.wrt or inputs if one in inputs and inputs[one].shape == ()), None)
+    if along is not None and all(one.shape == () for one in shown.values()):
+        missing = [name for name in inputs if name not in asked.values and name != along]
+        if missing:
+            told = f"write {missing[0]}=1 into values"
+            raise ArgumentError(f"a plot along {along} without numbers for {', '.join(missing)}; {told}")
+        kernel = compile_formula(list(shown.values()), list(inputs.values()), backend="interpreter")
+        given = {name: asked.values[name] for name in inputs if name != along}
+        found = kernel(inputs={**given, along: np.linspace(*ENDS, POINTS)})
+        lines = {
+            label: [float(y) if np.isfinite(y) else None for y in np.broadcast_to(one, POINTS)]
+            for label, one in zip(shown, found, strict=True)
+        }
+        return {"text": f"{', '.join(lines)} along {along} from {ENDS[0]:g} to {ENDS[1]:g}", "lines": lines}
+    matrix = next((one for one in results.values() if one.ndim >= 2), None)
+    if matrix is None:
+        raise ArgumentError("nothing to plot; expected a formula of a number, or a Jacobian or Hessian, by kind")
+    kernel = compile_formula(matrix, list(inputs.values()), sparse="csr", backend="interpreter")
+    sizes = {name: LETTER for one in inputs.values() for size in one.shape for name in getattr(size, "names", ())}
+    pattern = kernel.pattern(**sizes)
+    rows, columns = (part.tolist() for part in pattern)
+    if len(rows) > MOST:
+        raise LimitError(f"{len(rows)} nonzeros; a plot shows {MOST} at most: take smaller sizes")
+    told = f"{len(rows)} nonzeros of {pattern.shape[0]} × {pattern.shape[1]}"
+    told += "".join(f", {name} = {LETTER}" for name in sizes)
+    return {"text": told, "shape": list(pattern.shape), "at": list(zip(rows, columns, strict=True))}
+
+
 _QUESTIONS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "derive": _derive,
     "copy": _copy,
     "steps": _steps,
     "check": _check,
+    "plot": _plot,
 }
 
 

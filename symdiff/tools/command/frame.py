@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -243,9 +244,18 @@ class FormulaCommand(PlainCommand):
 
 
 formula_argument = click.argument("formula")
+
+
+def _variables(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return variables one by one; those of one option have commas between them, which are not in brackets."""
+    parts = [re.split(r",(?![^(\[]*[)\]])", one[1:-1] if one[:1] + one[-1:] == "()" else one) for one in given]
+    return tuple([name.strip() for part in parts for name in part])
+
+
 wrt_option = click.option(
-    "--wrt", multiple=True, metavar="NAME", help="Variable to differentiate with respect to, as X[0]."
-)
+    "--wrt", multiple=True, metavar="NAME", callback=_variables,
+    help="Variables to differentiate with respect to: x, or x,y, or X[0].",
+)  # fmt: skip
 shape_option = click.option(
     "--shape", "shapes", multiple=True, metavar="A=n,n", help="Shape of an input: X=2,4 or t=()."
 )
@@ -264,11 +274,12 @@ data_option = click.option(
     "--data", multiple=True, metavar="X=FILE", help="Numbers: X=x.npy, X=d.npz:y, X=t.csv:a,b; or a table, t.csv."
 )
 value_option = click.option(
-    "--value", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."
+    "--value", "--at", "values", multiple=True, metavar="a=3.5", help="A number, or lists of them: v=[1,2]."
 )
 #: The same where ``--value`` alone asks for the value of the formula.
 value_or_flag_option = click.option(
     "--value",
+    "--at",
     "values",
     multiple=True,
     is_flag=False,

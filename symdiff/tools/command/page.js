@@ -96,6 +96,37 @@ function show(found) {
   }));
 }
 
+function drawn(found) {
+  // lines along a number between 0 and 400 × 240, or a square for each nonzero; all that is drawn is numbers
+  const part = (name, attributes, text = "") => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.textContent = text;
+    return made;
+  };
+  const [height, width] = found.shape ?? [260, 400];
+  const figure = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": found.text, class: found.at ? "pattern" : "lines" });
+  if (found.at) {
+    figure.append(...found.at.map(([row, column]) => part("rect", { x: column + 0.05, y: row + 0.05, width: 0.9, height: 0.9 })));
+    return figure;
+  }
+  const all = Object.values(found.lines).flat().filter((y) => y !== null).sort((a, b) => a - b);
+  const low = all[Math.floor(0.02 * all.length)] ?? 0, high = all[Math.ceil(0.98 * (all.length - 1))] ?? 1;
+  const place = (y) => 220 - 200 * Math.min(Math.max((y - low) / (high - low || 1), -0.05), 1.05);
+  Object.entries(found.lines).forEach(([label, ys], k) => {
+    let path = "", apart = true;
+    ys.forEach((y, i) => {
+      if (y !== null) path += `${apart ? "M" : "L"}${(400 * i / (ys.length - 1)).toFixed(1)} ${place(y).toFixed(1)}`;
+      apart = y === null;
+    });
+    figure.append(part("path", { d: path, class: `line${k % 4}` }), part("text", { x: 4 + 100 * (k % 4), y: 255, class: `line${k % 4}` }, label));
+  });
+  for (const [y, value] of [[place(high), high], [place(low), low]]) {
+    figure.append(part("text", { x: 398, y: y + 4, "text-anchor": "end" }, value.toPrecision(3)));
+  }
+  return figure;
+}
+
 let waiting, running;
 
 function remember() {
@@ -132,7 +163,7 @@ async function look(name, more) {
   try {
     const found = await ask(name, { ...question(), ...more() });
     say("");
-    return found.text;
+    return found;
   } catch (error) { say(error.message, true); return null; }
 }
 
@@ -142,14 +173,17 @@ document.addEventListener("keydown", (event) => { if (event.key === "Enter" && (
 at.link.addEventListener("click", () => { remember(); copy(location.href, "the link"); });
 for (const button of document.querySelectorAll("[data-form]")) {
   button.addEventListener("click", async () => {
-    const text = await look("copy", () => ({ form: button.dataset.form }));
-    if (text !== null) { at.more.textContent = text; at.more.hidden = false; copy(text, button.textContent); }
+    const found = await look("copy", () => ({ form: button.dataset.form }));
+    if (found) { at.more.textContent = found.text; at.more.hidden = false; copy(found.text, button.textContent); }
   });
 }
 for (const button of document.querySelectorAll("[data-question]")) {
   button.addEventListener("click", async () => {
-    const text = await look(button.dataset.question, () => (button.dataset.question === "check" ? { values: values() } : {}));
-    if (text !== null) { at.more.textContent = text; at.more.hidden = false; at.more.focus(); }
+    const found = await look(button.dataset.question, () => (button.dataset.question === "steps" ? {} : { values: values() }));
+    if (!found) return;
+    at.more.replaceChildren(...(found.lines || found.at ? [drawn(found)] : []), found.text);
+    at.more.hidden = false;
+    at.more.focus();
   });
 }
 

@@ -282,7 +282,8 @@ def read_array(source: str, name: str = "", limits: Limits = LIMITS) -> Numbers:
     path, part = split_source(source)
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
-        raise DataError(f"{str(path)!r}: expected a file of numbers called {', '.join('*' + s for s in SUFFIXES)}")
+        named = ", ".join("*" + s for s in SUFFIXES)
+        raise DataError(f"{str(path)!r}: expected a file of numbers called {named}; a number itself is --value x=3.5")
     if kind == ".csv":
         return read_table(path, limits).numbers(part)
     if kind == ".parquet":

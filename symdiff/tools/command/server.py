@@ -163,7 +163,7 @@ def application(hosts: Collection[str], workers: Workers | None = None) -> Any:
     """
     try:
         from starlette.applications import Starlette
-        from starlette.requests import Request
+        from starlette.requests import ClientDisconnect, Request
         from starlette.responses import JSONResponse, Response
         from starlette.routing import Route
     except ImportError as error:
@@ -216,6 +216,8 @@ def application(hosts: Collection[str], workers: Workers | None = None) -> Any:
             return refused(408, "the request did not come in time", connection="close")
         except (ValueError, RecursionError):
             return refused(400, "a request that is no JSON")
+        except ClientDisconnect:
+            return refused(400, "a request that ended before its length")
         try:
             found = await pool.ask(request.path_params["question"], asked)
         except Busy:

@@ -123,7 +123,7 @@ class Steps(Sequence[NumberedEquation]):
 
     @guarded
     def _repr_html_(self) -> str:
-        return self.html("latex")
+        return self.html("mathml")
 
     @guarded
     def html(self, style: str = "unicode") -> str:
