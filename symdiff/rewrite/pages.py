@@ -50,8 +50,8 @@ CHOICES = (
     Identity("-x != 0 -> x != 0", "algebra"),
     Identity("maximum(x, -x) -> abs(x)", "form"),
     Identity("minimum(x, -x) -> -abs(x)", "form"),
-    Identity("x * sign(x) -> abs(x)", "algebra"),
-    Identity("sign(x) * abs(x) -> x", "algebra"),
+    Identity("x * sign(x) -> abs(x)", "form"),
+    Identity("sign(x) * abs(x) -> x", "form"),
     Identity("maximum(x, y) * minimum(x, y) -> x * y", "form"),
 )
 
