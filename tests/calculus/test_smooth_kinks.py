@@ -216,6 +216,29 @@ def test_sizes_of_what_is_never_negative(text: str, smooth: str) -> None:
             check(size.format(p=text).format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
 
 
+#: Even functions of a length r, and their second slope at 0.
+OF_LENGTHS = [("cos(r)", -1.0), ("r*sin(r)", 2.0), ("log(cosh(r))", 1.0), ("arctan(r/2)**2", 0.5), ("arctan2(r, 2)**2", 0.5),
+              ("r*arctan2(3*r, 2)", 3.0), ("r*tanh(r)", 2.0), ("r*arctan(r)", 2.0), ("arcsinh(r)**2", 2.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "second"), OF_LENGTHS)
+@pytest.mark.parametrize("length", ["norm(x)", "hypot(x[0], x[1])", "sqrt(x[0]**2 + x[1]**2)", "sqrt(x @ x)"])
+def test_even_functions_of_lengths(text: str, second: float, length: str) -> None:
+    hessian = sd.hessian(f"r = {length}\n{text}", "x", x=2)
+    for backend in ("interpreter", "numpy"):
+        kernel = sd.compile(hessian, backend=backend)
+        for point in ([0.0, 0.0], [3e-9, -4e-9]):
+            np.testing.assert_allclose(kernel(np.array(point)), second * np.eye(2), rtol=1e-7, atol=1e-7)
+
+
+def test_a_length_beside_a_negative_number_has_a_kink() -> None:
+    for length in ("norm(x)", "hypot(x[0], x[1])"):
+        text = f"arctan2({length}, w)**2"
+        slope, second = (sd.compile(f(text, "x", x=2, w=()), backend="interpreter") for f in (sd.gradient, sd.hessian))
+        np.testing.assert_array_equal(slope(x=np.zeros(2), w=-1.0), 0.0)
+        assert np.isnan(second(x=np.zeros(2), w=-1.0)).all()
+
+
 #: Products of vectors and matrices that are sums of squares: one half mirrors the other.
 MIRRORED = ["(B @ x) @ (B @ x)", "x @ B.T @ B @ x", "x @ B.T @ C.T @ C @ B @ x", "(C @ B @ x) @ (C @ (B @ x))",
             "trace(outer(B @ x, x) @ B.T)", "einsum('ij,j,ik,k->', B, x, B, x)"]  # fmt: skip
