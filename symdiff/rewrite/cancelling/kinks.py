@@ -678,8 +678,8 @@ def _smooth_product(node: Node, slope: Callable[[Node, Node], Node | None]) -> N
         if _vanishes(*_by_length(c, length)):
             return smooth
         # arctan2(norm(x), w) is 0 with x for a positive w alone
-        kinked = elementwise("logical_and", (_is_zero(length), elementwise("not_equal", (c, constant(0.0)), BOOL)), BOOL)
-        return where(kinked, node, smooth)
+        jumps = elementwise("not_equal", (c, constant(0.0)), BOOL)
+        return where(elementwise("logical_and", (_is_zero(length), jumps), BOOL), node, smooth)
     return node
 
 
@@ -773,7 +773,7 @@ def _vanishes(c: Node, r: Node, sometimes: bool = False) -> bool:
 
 
 def _values_at_zero(c: Node, r: Node) -> list[float]:
-    """Return values of an elementwise formula at r = 0 for random numbers in the place of all else; none for another."""
+    """Return values of an elementwise formula at r = 0, with random numbers in the place of all else."""
     from ...graph.reference.interpret import evaluate  # not needed by an import
 
     order = postorder([c])
