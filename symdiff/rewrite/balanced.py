@@ -64,7 +64,7 @@ _FAR: dict[str, Callable[[Points], Points]] = {
     "gamma": lambda t: 4.0 * t,
     "erfc": lambda t: -t * np.maximum(t, 0.0),
     **dict.fromkeys(("i0", "i1", "iv"), np.abs),
-    **dict.fromkeys(("k0", "k1", "kv", "exp1", "expn"), lambda t: -t),
+    **dict.fromkeys(("k0", "k1", "kv", "exp1", "expn"), lambda t: np.where(t > 0.0, -t, np.nan)),
     **dict.fromkeys(("airyai", "airyaiprime"), lambda t: -0.7 * np.maximum(t, 0.0) ** 1.5),
     **dict.fromkeys(("airybi", "airybiprime"), lambda t: 0.7 * np.maximum(t, 0.0) ** 1.5),
 }
