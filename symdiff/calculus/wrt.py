@@ -196,7 +196,7 @@ class Cut:
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (stable,) = join_cosines(prepare([in_projectors(cut)], self.rewrites), self.rewrites)
+        (stable,) = join_cosines([prepare(in_projectors(cut), self.rewrites)], self.rewrites)
         from ..rewrite.narrowing import narrow  # not needed by an import
 
         (narrowed,) = narrow([stable])

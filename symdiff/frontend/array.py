@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from ..errors import AbsentError, DtypeError, SymbolError, UnsupportedError
-from ..graph import BOOL, REAL, Node, extent, inputs_of
+from ..graph import BOOL, REAL, Node, extent, inputs_of, postorder
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
 from ..ground.advice import ARRAY, REFUSED, advice
@@ -37,6 +37,9 @@ from .provenance import Facts, Provenance, named_inputs, of_inputs, of_spans
 
 if TYPE_CHECKING:
     from sympy import Basic
+
+#: Nodes of a formula, and characters of what it is written as, beyond which nobody reads it.
+_OPERATIONS, _CHARACTERS = 2_000, 20_000
 
 
 @guarded_operators
@@ -94,20 +97,26 @@ class Array(Operand):
 
     # ------------------------------------------------------------ what it says
 
-    def _shown(self, style: Literal["text", "latex", "unicode"]) -> str:
+    def _shown(self, style: Literal["text", "latex", "unicode"], whole: str = "") -> str:
+        """Write the formula in a style; one that is too long to be read as a summary that says what shows the whole."""
         from .. import printing
         from ..printing.from_entries import present
 
         known = self.provenance.facts
-        names = [str(leaf.name) for leaf in known.inputs]
-        shown: str = getattr(printing, style)(
-            present(self.node, derived=known.derived), derived=known.derived, taken=names
-        )
-        return shown
+        shown = ""
+        if not whole or len(postorder([self.node], most=_OPERATIONS)) <= _OPERATIONS:
+            names = [str(leaf.name) for leaf in known.inputs]
+            node = present(self.node, derived=known.derived)
+            shown = getattr(printing, style)(node, derived=known.derived, taken=names)
+            if not whole or len(shown) <= _CHARACTERS:
+                return shown
+        operations = sum(bool(node.args) for node in postorder([self.node]))
+        summary = f"... {operations:,} operations, which {whole} shows by definitions"
+        return rf"\text{{{summary}}}" if style == "latex" else summary
 
     @guarded
     def __str__(self) -> str:
-        return self._shown("text")
+        return self._shown("text", ".text()")
 
     __repr__ = __str__
 
@@ -120,6 +129,21 @@ class Array(Operand):
         return str(self)
 
     @guarded
+    def text(self) -> str:
+        """Return the formula in text that can be parsed again, however long it is.
+
+        ``str(f)`` is the same, but for a formula that is too long to be read: of that it is a summary.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> x = sd.vector("x", 3)
+        >>> sd.gradient(sd.sum(x**2), x).text()
+        '2 * x'
+        """
+        return self._shown("text")
+
+    @guarded
     def latex(self) -> str:
         r"""Return the formula in LaTeX, without dollar signs."""
         return self._shown("latex")
@@ -130,7 +154,7 @@ class Array(Operand):
         return self._shown("unicode")
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+        return f"$\\displaystyle {self._shown('latex', '.latex()')}$"
 
     @property
     @guarded

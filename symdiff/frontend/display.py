@@ -35,7 +35,7 @@ class _Formulas:
         return transform(self, lambda part: part.sympy if isinstance(part, Array) else part)
 
     def _repr_latex_(self) -> str:
-        return rf"$\displaystyle {_in_rows(self)}$"
+        return rf"$\displaystyle {_in_rows(self, _brief)}$"
 
 
 class FormulaTuple(_Formulas, tuple[Part, ...]):
@@ -94,9 +94,13 @@ def _escaped(text: str) -> str:
     return html.escape(text)
 
 
-def _in_rows(value: Any) -> str:
+def _brief(formula: Array) -> str:
+    return formula._shown("latex", ".latex()")
+
+
+def _in_rows(value: Any, latex: Callable[[Array], str] = Array.latex) -> str:
     from ..printing.latex import aligned
 
     quote = str.maketrans({"_": r"\_", "{": r"\{", "}": r"\}", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$"})
-    rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {latex}" for path, latex in rows_of(value, Array.latex)]
+    rows = [rf"\texttt{{{path.translate(quote)}}} &\colon {text}" for path, text in rows_of(value, latex)]
     return aligned(rows, " ")

@@ -101,7 +101,7 @@ _CHARACTER_HINTS = {
 #: The one word of Python that is a function here.
 LOOP = "while"
 #: Meaning of a symbol where a formula begins.
-MEANT = {"|": "; write abs(x)"}
+MEANT = {"|": "; write abs(x)", "...": "; of a formula that is printed as a summary, .text() has the whole"}
 
 
 class Token(NamedTuple):

@@ -39,6 +39,7 @@ from ..graph.deltas.einsum import einsum
 from ..graph.scalars.arithmetic import PowerProduct
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed
+from ..ground.gc_pause import paused
 from ..rewrite.cancelling.lowest_terms import wholes_in_lowest_terms
 from ..rewrite.cancelling.monomials import monomial, total_of, written
 from ..rewrite.rewriter import finish, make, shorten
@@ -174,6 +175,7 @@ _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract"
           "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
 
 
+@paused
 def present(root: Node, *, derived: bool) -> Node:
     """Return the formula as a person would write it.
 

@@ -139,7 +139,8 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
         letter = _letter(term) if derived and weight[own] >= NAMED else ""
         worth = shared or (several and letter != "")
         needed = size > FAR if own in bound else worth or depth[own] >= DEEP or size > LONG
-        if term.args and own not in last and term.kind not in ("mapping", "option") and needed:
+        is_part = (term.args or term.kind == "array") and term.kind not in ("mapping", "option")
+        if is_part and own not in last and needed:
             name = names.of_kind(letter) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 import numpy as np
 
 from ..graph import (
@@ -47,9 +49,11 @@ def _sum_of_none(node: Node) -> Node | None:
 
 @rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")
 def _contract_forms(node: Node) -> Node | None:
+    labels, out, repeated = node.payload
+    if len(labels) > 1 and all(own == out for own in labels) and not any(arg.op in STRUCTURE for arg in node.args):
+        return reduce(partial(make, "multiply"), node.args)
     if node.dtype is BOOL or (is_plain(node) and not any(map(_is_scaled, node.args))):
         return None
-    labels, out, repeated = node.payload
     operands = list(node.args)
     if len(operands) == 1 and operands[0].shape == () and operands[0].op in SUMS:
         return None  # a repeated sum stays one, too
@@ -84,6 +88,34 @@ def _is_scaled(arg: Node) -> bool:
         return arg.is_negation
     a, b = arg.args
     return a.shape == () or b.shape == () if arg.shape else a.is_constant
+
+
+@rule("contract", "A @ broadcast_to(v, (m, n))", "outer(sum(A, axis=1), v)", inside="contract")
+def _repeated_factor(node: Node) -> Node | None:
+    """Leave out axes along which a factor repeats, and which another one has, and sum each factor by itself."""
+    labels, out, repeated = node.payload
+    operands, own = list(node.args), [list(each) for each in labels]
+    for place, arg in enumerate(node.args):
+        if not arg.is_contraction or not arg.payload.repeated:
+            continue
+        inner, axes, again = arg.payload
+        others = {label for k, each in enumerate(own) if k != place for label in each}
+        left = [
+            (axis, label)
+            for axis, label in zip(axes, own[place], strict=True)
+            if axis not in dict(again) or label not in others or own[place].count(label) > 1
+        ]
+        if len(left) < arg.ndim:
+            operands[place] = contract(arg.args, inner, [axis for axis, _ in left], dict(again))
+            own[place] = [label for _, label in left]
+    if own == [list(each) for each in labels]:
+        return None
+    for place, each in enumerate(own):
+        wanted = {*out}.union(*[other for k, other in enumerate(own) if k != place])
+        kept = [label for label in dict.fromkeys(each) if label in wanted]
+        if len(kept) < len({*each}):
+            operands[place], own[place] = contract([operands[place]], [each], kept), kept
+    return einsum(operands, own, out, dict(repeated))
 
 
 @rule("contract", "(I - A)ᵀ", "I - Aᵀ", inside="add subtract negative")

@@ -34,7 +34,7 @@ from .facts import (
     is_upper,
     transposed,
 )
-from .rewriter import MOST_TERMS, NUMBERS, STABILITY, Rule, key_of_term, settle, spread
+from .rewriter import AGAIN, MOST_TERMS, NUMBERS, STABILITY, Rule, key_of_term, settle, spread
 
 __all__ = ["Identity", "match", "plain", "read", "write"]
 
@@ -486,8 +486,13 @@ class Identity(Rule):
         calls = [term for _, term in self.left.terms if isinstance(term, Applied)]
         if not calls or any(isinstance(term, Times) for _, term in self.left.terms):
             raise InternalError(f"the equation {self.name!r} begins with a sum whose terms are not calls and numbers")
-        keys = {key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "") for call in calls}
-        return frozenset(keys | {"constant" for _, term in self.left.terms if isinstance(term, Value)})
+        keys = {"constant" for _, term in self.left.terms if isinstance(term, Value)}
+        for call in calls:
+            key = key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "")
+            while key in keys:
+                key += AGAIN
+            keys.add(key)
+        return frozenset(keys)
 
     def rewrite(self, node: Node) -> Node | None:
         """Return the right side for a node that is the left side, None for any other."""

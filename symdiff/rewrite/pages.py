@@ -52,7 +52,12 @@ CHOICES = (
     Identity("minimum(x, -x) -> -abs(x)", "form"),
     Identity("x * sign(x) -> abs(x)", "form"),
     Identity("sign(x) * abs(x) -> x", "form"),
+    Identity("x**2 * sign(x) -> x * abs(x)", "algebra"),
     Identity("maximum(x, y) * minimum(x, y) -> x * y", "form"),
+    Identity("maximum(x, y) + minimum(x, y) -> x + y", "form"),
+    Identity("maximum(x, y) - minimum(x, y) -> abs(x - y)", "form"),
+    Identity("maximum(x, 0) + maximum(-x, 0) -> abs(x)", "form"),
+    Identity("maximum(x, 0) - maximum(-x, 0) -> x", "form"),
 )
 
 #: Powers and roots, of what is known to be positive where that is said.
@@ -109,6 +114,13 @@ LOGARITHMS = (
     # Slopes of arctan(exp(x)) and arctan(sinh(x)): 1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2). DLMF 4.35.1
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),
     Identity("lorentzian(sinh(x)) -> sech(x)**2", "stability"),
+
+    # Products of a function and its cofactor. DLMF 4.14.4, 4.28.4
+    Identity("tan(x) * cos(x) -> sin(x)", "differentiated"),
+    Identity("tanh(x) * cosh(x) -> sinh(x)", "form"),
+
+    # Steps by one: the recurrence of the digamma function. DLMF 5.5.2
+    Identity("digamma(x + 1) - digamma(x) -> 1 / x", "derived"),
 
     # Sums of two functions. DLMF 4.35.1
     Identity("cosh(x)**2 - sinh(x)**2 -> 1", "stability", x="real"),

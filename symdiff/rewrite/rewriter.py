@@ -8,6 +8,7 @@ Values are kept where they are finite: nothing is cancelled that could hide a Na
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from operator import or_
@@ -118,6 +119,8 @@ def _remainders() -> dict[str, Remainder]:
 RULES: list[Rule] = []
 #: Formulas up to so many nodes are simplified for reading, until nothing changes, so many times at most.
 _SMALL, _PASSES = 2_000, 5
+#: Formulas up to so many nodes get the shortest forms that are looked for: of longer ones nobody reads more than parts.
+READ = 400
 #: Rules that took turns would never end; every form on the way is right.
 _TURNS = 1_000
 #: Turns after which it is noted which nodes came before.
@@ -202,7 +205,7 @@ class _Table:
         self.asked: dict[str, int] = {}
         for row in rules:
             if row.terms:
-                self.by_term.setdefault(min(row.terms - {"constant"}), []).append(row)
+                self.by_term.setdefault(max(row.terms - {"constant"}, key=_rarest), []).append(row)
                 self.in_terms |= row.below[0] if row.below else _ANY
             for op in row.ops:
                 self.rows.setdefault(op, [])
@@ -258,7 +261,7 @@ class _Table:
 
 @noted
 def _keys_of_terms(node: Node) -> list[str]:
-    """Return the keys of the first terms of a sum, in their order, each once."""
+    """Return the keys of the first terms of a sum, in their order; the second of a kind has a key of its own."""
     keys: dict[str, None] = {}
     todo: list[Node] = [node]
     count = 0
@@ -279,8 +282,15 @@ def _keys_of_terms(node: Node) -> list[str]:
         if op in NUMBERS and scalar_constant(part) is not None:
             op = "constant"
         key = key_of_term(op, part.first.op) if part.is_power else op
+        while key in keys:
+            key += AGAIN
         keys[key] = None
     return list(keys)
+
+
+def _rarest(key: str) -> tuple[int, str]:
+    """Order keys: fewest sums have a key that comes again."""
+    return key.count(AGAIN), key
 
 
 def key_of_term(op: str, inside: str) -> str:
@@ -293,6 +303,8 @@ def union(kinds: Iterable[int]) -> int:
     return reduce(or_, kinds, 0)
 
 
+#: What follows a key for each term before it that has the same.
+AGAIN = "'"
 #: Operations of nodes that are one number.
 NUMBERS = ("constant", "reshape", "contract")
 #: Most terms of a sum of which some may be the left side of an equation.
@@ -425,7 +437,7 @@ def simplify(
         todo = [node for node in postorder(roots, settled=PLAIN) if new.get(node) is not node]
         return _run(roots, todo, PLAIN, {}, rewrites, stability)
     # other rules put fractions together, where those for stability no longer see what vanishes
-    current = stabilize(roots, rewrites) if written and stability and not new else list(roots)
+    current = _stable_forms(roots, rewrites) if written and stability and not new else list(roots)
     for _ in range(_PASSES):
         todo = postorder(current, lambda node: node.settled >= level or node in new)
         following = _run(current, todo, level, new, rewrites, stability)
@@ -454,8 +466,8 @@ def finish(roots: Sequence[Node]) -> list[Node]:
 @paused
 def shorten(root: Node) -> Node:
     """Apply every rule to a formula that is shown and not computed, those that shrink its range, too."""
-    order = postorder([root], most=_SMALL)
-    if len(order) > _SMALL or not any(_is_open(node) for node in order):
+    order = postorder([root], most=READ)
+    if len(order) > READ or not any(_is_open(node) for node in order):
         return root
     current = [root]
     for _ in range(_PASSES):
@@ -488,14 +500,36 @@ def stabilize(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[
     return _run(roots, todo, STABILITY, {}, rewrites)
 
 
+#: Stable forms of the last formulas that were differentiated, with the lines that tell of them: most are compiled next.
+_recent: OrderedDict[Node, tuple[Node, list[str]]] = OrderedDict()
+#: Most such forms.
+_RECENT = 8
+
+
+def _stable_forms(roots: Sequence[Node], rewrites: list[str] | None) -> list[Node]:
+    """Apply the stability rules to formulas, some of which may have been differentiated a moment ago."""
+    known = {root: found for root in roots if (found := _recent.get(root)) is not None}
+    if rewrites is not None:
+        rewrites += dict.fromkeys(line for _, lines in known.values() for line in lines if line not in rewrites)
+    rest = [root for root in roots if root not in known]
+    forms = dict(zip(rest, stabilize(rest, rewrites), strict=True))
+    return [known[root][0] if root in known else forms[root] for root in roots]
+
+
 @paused
-def prepare(roots: Sequence[Node], rewrites: list[str] | None = None) -> list[Node]:
+def prepare(root: Node, rewrites: list[str]) -> Node:
     """Apply the rules for stability, and those for what is differentiated and not computed."""
-    stable = stabilize(roots, rewrites)
-    if not any(root.below & _within() for root in stable) and not any(map(_is_fractional, survey(stable).apart)):
+    lines: list[str] = []
+    (stable,) = stabilize([root], lines)
+    rewrites += lines
+    if len(postorder([root], most=_SMALL)) <= _SMALL:
+        _recent[root] = stable, lines
+        if len(_recent) > _RECENT:
+            _recent.popitem(last=False)
+    if not stable.below & _within() and not any(map(_is_fractional, survey([stable]).apart)):
         return stable
-    opened = _run(stable, postorder(stable), DIFFERENTIATED, {}, rewrites, mark=False)
-    return stable if opened == stable else stabilize(opened, rewrites)
+    (opened,) = _run([stable], postorder([stable]), DIFFERENTIATED, {}, rewrites, mark=False)
+    return stable if opened is stable else stabilize([opened], rewrites)[0]
 
 
 def _run(

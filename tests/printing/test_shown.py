@@ -12,7 +12,7 @@ import pytest
 import symdiff as sd
 from fuzz import sizes
 from symdiff.frontend.formula import read_formula
-from symdiff.graph import inputs_of
+from symdiff.graph import inputs_of, postorder
 from symdiff.graph.reference.interpret import evaluate
 
 SHOWN = [
@@ -302,3 +302,38 @@ def test_what_is_shown_is_the_same_derivative(seed: int) -> None:
 def test_a_condition_that_is_decided_is_a_formula(text: str) -> None:
     shown = str(read_formula(text, {"x": "n"}).value)
     assert str(read_formula(shown).value) == shown
+
+
+def _chain(terms: int, seed: int) -> sd.Array:
+    """Return a formula of which each line uses lines before it."""
+    draw, parts = random.Random(seed), [sd.scalar("x"), sd.scalar("y")]
+    for _ in range(terms):
+        a, b = draw.choice(parts[-3:]), draw.choice(parts)
+        parts.append(sd.sin(a) * b + sd.cos(b) / (2 + a**2))
+    return parts[-1]
+
+
+@pytest.mark.parametrize(("terms", "whole"), [(40, True), (300, False)])
+def test_a_formula_too_long_to_be_read_is_summarized(terms: int, whole: bool) -> None:
+    slope = sd.gradient(_chain(terms, terms), "x")
+    brief, text = str(slope), slope.text()
+    back = sd.compile(text, ["x", "y"])
+    np.testing.assert_allclose(back(0.3, -0.2), sd.compile(slope, ["x", "y"])(0.3, -0.2), rtol=1e-9)
+    if whole:
+        assert brief == text
+        return
+    operations = sum(bool(node.args) for node in postorder([slope.node]))
+    assert brief == f"... {operations:,} operations, which .text() shows by definitions"
+    assert len(slope._repr_latex_()) < 200 < len(slope.latex())
+    with pytest.raises(sd.ParseError, match=r"\.text\(\) has the whole"):
+        sd.compile(brief)
+
+
+def test_an_array_of_numbers_that_comes_again_is_a_definition() -> None:
+    x, c = sd.vector("x", 64), np.arange(64) * 0.37 + 0.001
+    f = np.exp(x * c) @ np.sin(c + x) + np.cos(x @ c) * (x / c).sum()
+    text = str(sd.gradient(f, x))
+    assert text.count("0.371") == 1
+    back = sd.compile(text, x=64)
+    at = np.linspace(-0.5, 0.5, 64)
+    np.testing.assert_allclose(back(at), sd.compile(sd.gradient(f, x), "x")(at), rtol=1e-13)

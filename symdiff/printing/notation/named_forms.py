@@ -124,6 +124,15 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
 # ---------------------------------------------------------------------------- sums along an axis
 
 
+@DERIVED.of("negative")
+def _turned_difference(reader: Reader, term: Term) -> Term | None:
+    """Write -(a - b) as b - a."""
+    (x,) = term.args
+    if x.kind != "sum" or not any(x.data):
+        return None
+    return reader.sum([(part, not minus) for part, minus in zip(x.args, x.data, strict=True)], x.shape)
+
+
 @DERIVED.of("sum")
 def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     """Write neighbours from the first to the last, and diagonals from the lowest."""

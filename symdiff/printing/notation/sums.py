@@ -11,15 +11,21 @@ RULES = ReadingRules()
 
 @RULES.of("total")
 def _trace(reader: Reader, term: Term) -> Term | None:
-    """Write sum(A * B.T) as trace(A @ B)."""
+    """Write sum(A * B.T) as trace(A @ B), and sum(A * (B.T @ C.T)) as trace(A @ C @ B)."""
     (x,) = term.args
     if x.kind != "product" or term.ndim or x.ndim != 2 or any(x.data) or len(x.args) != 2:
         return None
     a, b = x.args
-    if (a.kind == "transpose") == (b.kind == "transpose") or a.shape != x.shape or b.shape != x.shape:
+    first, second = _transposed_factors(a), _transposed_factors(b)
+    if bool(first) == bool(second) or a.shape != x.shape or b.shape != x.shape:
         return None
-    (a, b) = (b, a.args[0]) if a.kind == "transpose" else (a, b.args[0])
-    return reader.make("trace", (reader.chain([a, b]),), None, ())
+    return reader.make("trace", (reader.chain([b, *first] if first else [a, *second]),), None, ())
+
+
+def _transposed_factors(x: Term) -> list[Term]:
+    """Return the matrices of which a term is the transpose of a product; none of another term."""
+    factors = x.args if x.kind == "matmul" else (x,)
+    return [factor.args[0] for factor in factors[::-1]] if all(f.kind == "transpose" for f in factors) else []
 
 
 @RULES.of("function")

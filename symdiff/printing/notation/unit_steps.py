@@ -156,7 +156,12 @@ def _is_half_or_one(term: Term, sides: tuple[Term, Term]) -> bool:
     if term.kind != "where" or not is_number(term.args[1], 0.5) or not is_number(term.args[2], 1.0):
         return False
     condition = term.args[0]
-    return condition.kind == "compare" and condition.data == "equal" and condition.args in (sides, sides[::-1])
+    if condition.kind != "compare" or condition.data != "equal":
+        return False
+    ways = [sides]
+    if any(is_number(side, 0.0) for side in sides):  # -x is 0 where x is
+        ways.append(tuple(side.args[0] if side.kind == "negative" else side for side in sides))
+    return any(condition.args in (way, way[::-1]) for way in ways)
 
 
 def _step_of(reader: Reader, low: Term, high: Term, at: Term) -> Term | None:

@@ -17,8 +17,8 @@ from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...ground.budget import spend
-from ...ground.gc_pause import noted
-from ..rewriter import rule, spread
+from ...ground.gc_pause import noted, notes
+from ..rewriter import READ, rule, spread
 from ..stability.exponents import linear, ratio
 from .monomials import HIGHEST
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: Most operations that are looked at, variables, terms of a polynomial, and its degree.
 _STEPS, _VARIABLES, _TERMS, _DEGREE = 160, 12, 48, 24
-#: Formulas up to so many nodes are looked through for what is not in lowest terms.
-_NODES = 1_000
 #: The largest whole number in a coefficient.
 _LARGEST = 10_000
 
@@ -41,6 +39,11 @@ _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
 @rule("add subtract multiply divide", "y / m - (y a + 1) / (1 + a m), (x**2 - 1) / (x - 1)",
       "(y - m) / (m (1 + a m)), x + 1", "shown", below=(INVERSE,))
 def _in_lowest_terms(node: Node) -> Node | None:
+    return _in_lower_terms(node)
+
+
+@noted
+def _in_lower_terms(node: Node) -> Node | None:
     """Divide what is above and below by their greatest common divisor, where that is shorter."""
     order = _operations(node)
     opened = None if order is None else _Polynomials.of(order, {})
@@ -52,9 +55,42 @@ def _in_lowest_terms(node: Node) -> Node | None:
         if part.op in SUMS and opened.values[part][1].is_constant():
             sums[part] = same.setdefault(str(opened.values[part]), part)
     whole = _Polynomials.of(order, sums) if sums else None  # (x - m)**2 stays a square
-    found = [polynomials.written(node) for polynomials in (whole, opened) if polynomials is not None]
+    ways = [whole, opened, *(_Polynomials.of(order, {}, by) for by in _pairs_of(opened.variables))]
+    found = [polynomials.written(node) for polynomials in ways if polynomials is not None]
     best = min(found, key=_size)
     return spread(best, node.shape) if _size(best) < _size(node) else None
+
+
+#: Squares of functions by those of others with the same argument: a number, and how often the other's is added.
+_SQUARES = {
+    "sin": (1, -1, "cos"),
+    "sinh": (-1, 1, "cosh"),
+    "tanh": (1, -1, "sech"),
+    "cos": (1, -1, "sin"),
+    "cosh": (1, 1, "sinh"),
+    "sech": (1, -1, "tanh"),
+}
+
+
+#: Functions beside whose cosine something may cancel, by their sines.
+_SINES = {"sin": "sin", "sinh": "sinh", "tanh": "tanh", "tan": "sin"}
+
+
+def _pairs_of(variables: Sequence[Node]) -> list[dict[Node, Node]]:
+    """Return sines and cosines of the same arguments, either by the other; a tangent beside one of them has both."""
+    known: dict[Node, Node] = {}
+    for node in variables:
+        if node.op in _SINES:
+            sine = elementwise(_SINES[node.op], node.args)
+            cosine = elementwise(_SQUARES[sine.op][2], node.args)
+            if cosine in variables or (sine is not node and sine in variables):
+                known[sine] = cosine
+    return [known, {cosine: sine for sine, cosine in known.items()}] if known else []
+
+
+def _ratio(tangent: Node) -> tuple[Node, Node]:
+    """Return the sine and the cosine that a tangent is the ratio of."""
+    return elementwise("sin", tangent.args), elementwise("cos", tangent.args)
 
 
 def wholes_in_lowest_terms(root: Node) -> Node:
@@ -62,14 +98,14 @@ def wholes_in_lowest_terms(root: Node) -> Node:
 
     Rules go from parts to wholes, and may turn a part into functions that no longer cancel.
     """
-    if len(postorder([root], most=_NODES)) > _NODES:
+    if len(postorder([root], most=READ)) > READ:
         return root
     new: dict[Node, Node] = {}
     todo = [root]
     while todo:
         node = todo[-1]
         if node not in new:
-            found = _in_lowest_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
+            found = _in_lower_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
             if found is not None:
                 new[node] = found
             else:
@@ -118,8 +154,9 @@ def _fraction(node: Node) -> Fraction | None:
 def _operations(node: Node) -> list[Node] | None:
     """Return the parts of a formula, arguments first; None where nothing may cancel, or of too many.
 
-    Something may where a sum or a root is below, or the same variable above and below.
+    Something may where a sum or a root is below, the same variable above and below, or a sine beside its cosine.
     """
+    long: set[Node] = notes().setdefault(_operations, set())
     order: dict[Node, None] = {}
     sides: dict[Node, bool] = {}
     todo, steps, divided = [(node, False, False)], 0, False
@@ -133,13 +170,14 @@ def _operations(node: Node) -> list[Node] | None:
             order.setdefault(part)
             continue
         steps += 1
-        if steps > _STEPS:
+        if steps > _STEPS or part in long:
+            long.add(node)
             return None
         todo.append((part, below, True))
         inverse = part.is_power and (scalar_constant(part.args[1]) or 0.0) < 0.0
         for place, arg in [*enumerate(inside or (part.args if part.is_root else ()))][::-1]:
             todo.append((arg, below != (inverse or (part.is_division and place == 1)), False))
-    return list(order) if divided else None
+    return list(order) if divided or _pairs_of(list(sides)) else None
 
 
 @cache
@@ -153,23 +191,32 @@ def _ring(variables: int) -> Any:
 class _Polynomials:
     """Parts of a formula as quotients of polynomials, with some sums as variables: one for all that are equal."""
 
-    def __init__(self, variables: Sequence[Node], kept: Mapping[Node, Node]) -> None:
+    def __init__(self, variables: Sequence[Node], kept: Mapping[Node, Node], by: Mapping[Node, Node]) -> None:
         self.variables, self.kept = variables, kept
         self.ring = _ring(len(variables))
         self.values: dict[Node, _Quotient] = {}
-        #: Square of each root, by its place.
+        #: Square of each root, and of functions that are written by others, by their places.
         self.squares: dict[int, fmpq_mpoly] = {}
+        for node, other in by.items():
+            number, sign, _ = _SQUARES[node.op]
+            self.squares[variables.index(node)] = number + sign * self._variable(other) ** 2
         self.exponentials = _as_powers([part for part in variables if part.op == "exp"])
 
     @staticmethod
-    def of(order: Sequence[Node], kept: Mapping[Node, Node]) -> _Polynomials | None:
-        """Read a formula; None where a polynomial is too long."""
+    def of(
+        order: Sequence[Node], kept: Mapping[Node, Node], by: Mapping[Node, Node] | None = None
+    ) -> _Polynomials | None:
+        """Read a formula, with squares of some functions by others; None where a polynomial is too long."""
         variables = [
             part for part in order if kept.get(part) is part or (not _inside(part) and _fraction(part) is None)
         ]
+        by = by or {}
+        pairs = {frozenset(pair) for pair in by.items()}
+        variables = [node for node in variables if node.op != "tan" or frozenset(_ratio(node)) not in pairs]
+        variables += [node for pair in by.items() for node in pair if node not in variables]
         if not 0 < len(variables) <= _VARIABLES:
             return None
-        found = _Polynomials(variables, kept)
+        found = _Polynomials(variables, kept, by)
         for node in order:
             if not found._is_small(node):
                 return None
@@ -197,6 +244,9 @@ class _Polynomials:
             base, n = self.exponentials[node]
             power = self._variable(base) ** abs(n)
             return (power, one) if n > 0 else (one, power)
+        if node.op == "tan" and node not in self.variables:
+            sine, cosine = _ratio(node)
+            return self._variable(sine), self._variable(cosine)
         inside = () if node in self.kept else _inside(node)
         if not inside:
             own = self.values.get(node.args[0]) if node.is_root else None
@@ -243,7 +293,7 @@ class _Polynomials:
         common = above.gcd(below)
         above, below = above / common, below / common
         if not above:
-            return node  # 0 would hide where a part has no value
+            return constant(0.0)
         (c, factors), (d, divisors) = above.factor(), below.factor()
         rest = [(p, -n) for p, n in divisors]
         made = self._product(c / d, [*factors, *rest])

@@ -142,7 +142,7 @@ def as_product(node: Node) -> ExponentialProduct | None:
 
 def product_that_meets(node: Node) -> ExponentialProduct | None:
     """Decompose a product, but for those that hold nothing that may meet as 0 and inf."""
-    found = _parts(node)
+    found = _parts(node) if _holds_several(node) else None
     return None if found is None or not _may_meet(found[1]) else _product(*found)
 
 
@@ -160,6 +160,33 @@ def _may_meet(parts: Sequence[tuple[Node, float]]) -> bool:
             if seen > 1 or power != 1.0:
                 return True
     return False
+
+
+def _holds_several(node: Node) -> bool:
+    """Tell whether a product may have two factors with exponentials, or one in another power; a first look."""
+    seen, todo = 0, [node]
+    for _ in range(2 * FACTORS):
+        if not todo:
+            return False
+        part = todo.pop()
+        if not part.below & EXPONENTIAL:
+            continue
+        op = part.op
+        if op == "multiply":
+            todo += part.args
+        elif op in ("negative", "named"):
+            todo.append(part.first)
+        elif op == "divide":
+            if part.second.below & EXPONENTIAL:
+                return True
+            todo.append(part.first)
+        elif op in ("power", "sqrt"):
+            return True
+        else:
+            seen += op in SHAPES or op in _SUMS or _is_smooth(part)
+            if seen > 1:
+                return True
+    return bool(todo)
 
 
 @noted

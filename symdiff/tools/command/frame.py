@@ -122,9 +122,9 @@ def can_show(shown: str) -> bool:
 
 
 def readable(formula: Array) -> str:
-    """Return a formula as a book prints it, or in NumPy's spelling where there is no ᵀ."""
-    shown = formula.unicode()
-    return shown if can_show(shown) else str(formula)
+    """Return a formula as a book prints it, or in NumPy's spelling where there is no ᵀ; a summary of a long one."""
+    shown = formula._shown("unicode", "--form text")
+    return shown if can_show(shown) else formula._shown("text", "--form text")
 
 
 class Failure(click.ClickException):

@@ -331,7 +331,7 @@ def report_command(*, asked: Asked, backend: Backend, out: Path | None, overwrit
     lines = {
         "kind": kind,
         "signature": kernel.signature,
-        "results": {label: {"shape": show(one.shape), "formula": str(one)} for label, one in results.items()},
+        "results": {label: {"shape": show(one.shape), "formula": one.text()} for label, one in results.items()},
         "backend": kernel.backend,
         "rewrites": list(kernel.rewrites),
         "plan": kernel.plan.splitlines(),

@@ -73,17 +73,17 @@ def printed(result: Array, form: str | None) -> str:
         from ...printing.mathml import mathml
 
         return mathml(result.latex())
-    return str(result) if form == "text" else readable(result)
+    return result.text() if form == "text" else readable(result)
 
 
 def told(read: Formula, kind: str, results: Mapping[str, Array]) -> dict[str, Any]:
     """Return what ``derive`` finds, for programs."""
     return {
-        "formula": str(read.value),
+        "formula": read.value.text(),
         "inputs": {name: _sizes(one.shape) for name, one in read.inputs.items()},
         "kind": kind,
         "results": [
-            {"wrt": label, "shape": _sizes(one.shape), "text": str(one), "latex": one.latex()}
+            {"wrt": label, "shape": _sizes(one.shape), "text": one.text(), "latex": one.latex()}
             for label, one in results.items()
         ],
         "rewrites": rewrites_of(read.value),
@@ -104,7 +104,7 @@ def print_steps(read: Formula, wrt: Sequence[str], form: str | None) -> None:
     if form == "json":
         keys = ("number", "left", "right", "rule", "source")
         rows = [{key: getattr(one, key) for key in keys} for one in found]
-        echo(as_json({"formula": str(read.value), "wrt": list(wrt), "steps": rows}))
+        echo(as_json({"formula": read.value.text(), "wrt": list(wrt), "steps": rows}))
     elif form == "latex":
         echo(found.latex())
     elif form in (None, "text"):

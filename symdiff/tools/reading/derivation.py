@@ -279,7 +279,7 @@ class _Deriving:
     def __init__(self, formula: Node, wrt: Sequence[Node], parts: Sequence[tuple[Node, Node]]) -> None:
         self.formula, self.wrt = formula, tuple(wrt)
         self.rewrites: list[str] = []
-        (self.root,) = join_cosines(prepare([formula], self.rewrites), self.rewrites)
+        (self.root,) = join_cosines([prepare(formula, self.rewrites)], self.rewrites)
         self.of: dict[Node, Node] = {}
         self.df = self.leaf(formula)
         self.lines: list[Line] = [Line("part", leaf, part, _PART, collected=False) for leaf, part in parts]

@@ -363,8 +363,8 @@ def _sections(kernel: Kernel, problem: Problem, timed: bool) -> Iterator[tuple[s
 
 def _formula(array: Array) -> str:
     return (
-        f'<div class="formula">{mathml(array.latex())}</div>'
-        f"<details><summary>text and LaTeX</summary><pre>{html.escape(str(array))}</pre>"
+        f'<div class="formula">{mathml(array._shown("latex", "the text below"))}</div>'
+        f"<details><summary>text and LaTeX</summary><pre>{html.escape(array.text())}</pre>"
         f"<pre>{html.escape(array.latex())}</pre></details>"
     )
 
