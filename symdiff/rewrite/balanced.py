@@ -192,7 +192,7 @@ def _is_short_sum(node: Node) -> bool:
 def _distributed(product: Node, parts: Sequence[tuple[Node, float]], sizes: _Sizes) -> Node | None:
     """Multiply the terms of a sum by the other factors, where the terms leave the range and the products do not."""
     for total, n in parts:
-        if n != 1.0 or not _is_short_sum(total):
+        if n != 1.0 or not _is_short_sum(total) or sum(base is total for base, _ in parts) > 1:
             continue
         own = [base for term in total.args for base, _ in factors_of(term, _FACTORS, powers=_HIGHEST).parts]
         others = [base for base, _ in parts if base is not total]
