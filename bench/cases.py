@@ -15,6 +15,7 @@ import numpy as np
 
 import symdiff as sd
 from bench import workloads as w
+from bench.kinds import KINDS, Kind
 from symdiff import Kernel
 from symdiff.frontend.formula import read_formula
 from symdiff.runtime.options import Backend
@@ -284,6 +285,19 @@ def _scale_case(operations: int) -> Case:
     )
 
 
+
+def _kind_case(name: str, kind: Kind) -> Case:
+    """Return the value and the gradients of a kind of formula."""
+
+    def formula(sizes: Sizes) -> dict[str, Any]:
+        given = {key: sd.array(key, array.shape) for key, array in kind.data(sizes).items()}
+        value = kind.value(np, *given.values())
+        slopes = sd.gradient(value, tuple(given[key] for key in kind.wrt))
+        return {"formula": [value, *slopes], "inputs": list(given.values()), "batch": []}
+
+    return Case(name, kind.title, formula, kind.data, kind.reference, kind.full, kind.small, 1e-8)
+
+
 _ALL = [
     _logdet_case(4, 100_000),
     _logdet_case(8, 20_000),
@@ -399,5 +413,6 @@ _ALL = [
     ),
     _scale_case(1_000),
     _scale_case(10_000),
+    *(_kind_case(name, kind) for name, kind in KINDS.items()),
 ]
 CASES = {case.name: case for case in _ALL}

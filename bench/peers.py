@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from bench import workloads as w
+from bench.kinds import KINDS, Kind
 from bench.timing import measure
 
 TOLERANCE = 1e-6
@@ -303,6 +304,19 @@ def _finished(jax: Any, compiled: Any, arrays: list[Any]) -> Any:
     return jax.block_until_ready(compiled(*arrays))
 
 
+def _with_slopes(jax: Any, kind: Kind) -> Callable[..., list[Any]]:
+    """Return the value and the gradients of a kind as a function of its inputs."""
+    names = list(kind.data(kind.small))
+    by = [names.index(name) for name in kind.wrt]
+    both = jax.value_and_grad(functools.partial(kind.value, jax.numpy), argnums=by)
+
+    def value_and_slopes(*arrays: Any) -> list[Any]:
+        value, slopes = both(*arrays)
+        return [value, *slopes]
+
+    return value_and_slopes
+
+
 def _jax_cases(jax: Any) -> dict[str, tuple[Any, Callable[[], w.Data], Callable[[w.Data], w.Results]]]:
     np_, grad, vmap = jax.numpy, jax.grad, jax.vmap
 
@@ -368,6 +382,10 @@ def _jax_cases(jax: Any) -> dict[str, tuple[Any, Callable[[], w.Data], Callable[
     cases |= {
         f"P6-{n}": (grad(rosenbrock), functools.partial(w.rosenbrock_data, n), w.rosenbrock_gradient_reference)
         for n in (4, 1000, 1_000_000)
+    }
+    cases |= {
+        name: (_with_slopes(jax, kind), functools.partial(kind.data, kind.full), kind.reference)
+        for name, kind in KINDS.items()
     }
     return cases | {
         "P2": (

@@ -1,10 +1,12 @@
-"""Write docs/functions.md and the table of docs/export.md from symdiff's tables: ``python docs/generate.py``.
+"""Write docs/functions.md, the table of docs/export.md and the types of ``compile``: ``python docs/generate.py``.
 
-A test compares the pages with what this makes, so that they cannot fall behind the tables.
+They follow from symdiff's tables and the options of ``compile``. A test compares them with what this makes.
 """
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -23,6 +25,7 @@ from symdiff.libraries.xp import ABSENT, CHAPTERS, linalg
 from symdiff.printing import text
 from symdiff.rewrite import RULES, simplify
 
+TYPES = Path(__file__).resolve().parents[1] / "symdiff" / "runtime" / "typed.pyi"
 PAGE, EXPORT = (Path(__file__).with_name(name) for name in ("functions.md", "export.md"))
 
 HEAD = """# Functions
@@ -391,6 +394,45 @@ def make_export_page() -> str:
     return before + begin + targets_table() + end + after
 
 
+#: What :func:`symdiff.compile` gives a type checker: for a formula and an option, each row with what it stands for.
+RESULTS = [
+    ("One", "sparse: None = None", "Numbers"),
+    *(("One", f'sparse: Literal["{name}"]', f"{name}_array") for name in ("csr", "csc", "coo", "bsr")),
+    ("One", 'sparse: Literal["values"]', "Numbers"),
+    ("dict[str, Array] | dict[str, str] | FormulaDict[Array]", "sparse: None = None", "dict[str, Numbers]"),
+    ("list[Array] | list[str]", "sparse: None = None", "list[Numbers]"),
+    ("tuple[Array | str, ...]", "sparse: None = None", "tuple[Numbers, ...]"),
+    ("tuple[Array, tuple[Array, ...]]", "sparse: None = None", "tuple[Numbers, tuple[Numbers, ...]]"),
+    ("tuple[tuple[Array, ...], ...]", "sparse: None = None", "tuple[tuple[Numbers, ...], ...]"),
+    ("Any", "full_output: Literal[False] = False", ""),
+    ("Any", "full_output: Literal[True]", "tuple[Any, dict[str, tuple[Numbers, ...]]]"),
+]
+
+
+def make_types() -> str:
+    """Return symdiff/runtime/typed.pyi, whose variants of ``compile`` have the options of that function."""
+    head, begin, _ = TYPES.read_text(encoding="utf-8").partition("\n@overload\ndef compile(")
+    variants = []
+    for formula, changed, result in RESULTS:
+        name = changed.partition(":")[0]
+        own = {"formula": f"formula: {formula}", "full_output": "full_output: Literal[False] = False", name: changed}
+        rows = [own.get(p.name, _option(p)) for p in inspect.signature(compile).parameters.values()]
+        rows[2:2], rows[1:1] = ["*"], ["/"]
+        gives = f"TypedKernel[{result}]" if result else "Kernel"
+        variants.append("".join(f"    {row},\n" for row in rows) + f") -> {gives}: ...\n")
+    return head + "".join(f"{begin}\n{variant}".removeprefix("\n" * bool(k)) for k, variant in enumerate(variants))
+
+
+def _option(p: inspect.Parameter) -> str:
+    """Return a parameter as a stub has it."""
+    kind = p.annotation.replace("'", '"')
+    if p.kind is p.VAR_KEYWORD:
+        return f"**{p.name}: {kind}"
+    default = json.dumps(p.default) if isinstance(p.default, str) else repr(p.default)
+    return f"{p.name}: {kind} = {default}"
+
+
 if __name__ == "__main__":
     PAGE.write_text(make_page(), encoding="utf-8")
+    TYPES.write_text(make_types(), encoding="utf-8")
     EXPORT.write_text(make_export_page(), encoding="utf-8")

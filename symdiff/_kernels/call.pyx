@@ -24,7 +24,7 @@ from .arrays cimport (
 )
 from .plan.executor cimport LETTERS, PlanEntry, PlanTable
 from .system.scopes cimport shorten_error
-from .unit cimport NativeCall, raise_kept, run_batch, usual_threads
+from .unit cimport NativeCall, raise_kept, run_unit, usual_threads
 
 cnp.import_array()
 
@@ -57,10 +57,6 @@ cdef extern from *:
 #: Source of the memory of large results, and that of many small ones, as NumPy takes it.
 cdef object _large = PyCapsule_New(&sd_result_memory, "mem_handler", NULL)
 cdef object _cells = PyCapsule_New(&sd_cell_memory, "mem_handler", NULL)
-
-cdef enum:
-    #: Operations of a call for which it lets go of the GIL.
-    LONG = 5000
 
 
 def empty(shapes, bint single):
@@ -406,14 +402,9 @@ cdef class CallPath:
                 ready &= describe(&ports[p], target, self.ranks[p], self.sizes[p], self.behind, call.lengths, axes)
         unit = self.unit_for(ports, given.single, call.count)
         if ready and unit is not None:
-            call.unit = &unit.unit
             call.ports = ports
             call.threads = self.threads or usual_threads()
-            if call.count < LONG and call.count * unit.unit.cost < LONG:
-                failed = run_batch(call, &which)
-            else:
-                with nogil:
-                    failed = run_batch(call, &which)
+            failed = run_unit(unit, call, &which)
         for p in range(self.inputs + self.outputs):
             if ports[p].offsets != NULL:
                 free(<void *>ports[p].offsets)

@@ -15,6 +15,7 @@ def prefers_columns(arrays: Sequence[npt.NDArray[np.floating]], batch: tuple[int
 
 class NativeCall:
     library: object
+    times: tuple[float, float] | None
     def __init__(
         self,
         address: int,
@@ -43,6 +44,9 @@ class NativeCall:
     def packed(self) -> bool: ...
     @property
     def turns(self) -> bool: ...
+    @property
+    def gives_way(self) -> bool: ...
+    def follow(self, before: NativeCall) -> None: ...
     def run(
         self,
         inputs: Sequence[npt.NDArray[np.floating]],

@@ -103,11 +103,10 @@ class Array(Operand):
         from ..printing.from_entries import present
 
         known = self.provenance.facts
-        shown = ""
         if not whole or len(postorder([self.node], most=_OPERATIONS)) <= _OPERATIONS:
             names = [str(leaf.name) for leaf in known.inputs]
             node = present(self.node, derived=known.derived)
-            shown = getattr(printing, style)(node, derived=known.derived, taken=names)
+            shown: str = getattr(printing, style)(node, derived=known.derived, taken=names)
             if not whole or len(shown) <= _CHARACTERS:
                 return shown
         operations = sum(bool(node.args) for node in postorder([self.node]))

@@ -196,7 +196,7 @@ def _totals(node: Node) -> dict[Node, float] | None:
     for sign, term in (terms := terms_of(node, _WINDOW).parts):
         c, x = scaled(term)
         above = number(x.args[0]) if x.is_division else None
-        if above is not None and above != 0.0:
+        if above is not None and above not in (0.0, 1.0):
             c, x = c * above, elementwise("divide", (constant(1.0), x.args[1]))
         total[x] = total.get(x, 0.0) + sign * c
     return None if len(total) == len(terms) or any(x.is_constant for x in total) else total

@@ -94,7 +94,7 @@ def _is_scaled(arg: Node) -> bool:
 def _repeated_factor(node: Node) -> Node | None:
     """Leave out axes along which a factor repeats, and which another one has, and sum each factor by itself."""
     labels, out, repeated = node.payload
-    operands, own = list(node.args), [list(each) for each in labels]
+    operands, own = list(node.args), list(labels)
     for place, arg in enumerate(node.args):
         if not arg.is_contraction or not arg.payload.repeated:
             continue
@@ -106,13 +106,13 @@ def _repeated_factor(node: Node) -> Node | None:
             if axis not in dict(again) or label not in others or own[place].count(label) > 1
         ]
         if len(left) < arg.ndim:
-            operands[place] = contract(arg.args, inner, [axis for axis, _ in left], dict(again))
-            own[place] = [label for _, label in left]
-    if own == [list(each) for each in labels]:
+            operands[place] = contract(arg.args, inner, tuple(axis for axis, _ in left), dict(again))
+            own[place] = tuple(label for _, label in left)
+    if own == list(labels):
         return None
     for place, each in enumerate(own):
         wanted = {*out}.union(*[other for k, other in enumerate(own) if k != place])
-        kept = [label for label in dict.fromkeys(each) if label in wanted]
+        kept = tuple(label for label in dict.fromkeys(each) if label in wanted)
         if len(kept) < len({*each}):
             operands[place], own[place] = contract([operands[place]], [each], kept), kept
     return einsum(operands, own, out, dict(repeated))

@@ -9,6 +9,7 @@ those of the kind *shown* may shrink the range besides, and are used where a der
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ..graph.scalars.arithmetic import ARITHMETIC, PRODUCTS
@@ -115,8 +116,7 @@ LOGARITHMS = (
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),
     Identity("lorentzian(sinh(x)) -> sech(x)**2", "stability"),
 
-    # Products of a function and its cofactor. DLMF 4.14.4, 4.28.4
-    Identity("tan(x) * cos(x) -> sin(x)", "differentiated"),
+    # Products of a function and its cofactor. DLMF 4.28.4
     Identity("tanh(x) * cosh(x) -> sinh(x)", "form"),
 
     # Steps by one: the recurrence of the digamma function. DLMF 5.5.2
@@ -132,6 +132,8 @@ LOGARITHMS = (
 )
 
 _LETTERS = "xyzw"
+#: Numbers of which books print quarters.
+_UNITS = (1.0, math.pi, math.log(2.0))
 
 
 def _of_inverse(row: Function) -> Identity:
@@ -162,7 +164,7 @@ def _of_parity(row: Function) -> Iterator[Identity]:
 def _of_values(row: Function) -> Iterator[Identity]:
     known = [(0.0, row.at_zero[0])] if row.at_zero else []
     for argument, value in (*known, *row.exact):
-        if not (4.0 * value).is_integer():
+        if not any(math.isclose(4.0 * value / unit, round(4.0 * value / unit), rel_tol=1e-15) for unit in _UNITS):
             continue  # no number that books print
         text = f"{row.name}({argument:.17g}) -> {value:.17g}"
         yield Identity(text, "algebra", source=row.source, ops=(row.name, *NUMBERS))

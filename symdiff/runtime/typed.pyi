@@ -1,6 +1,6 @@
 """Types of `compile` for type checkers: a kernel of one array gives an array, one of a structure the structure.
 
-There is no such module at run time. `tests/house/test_typing.py` holds the options to those of `compile`.
+There is no such module at run time. The variants of `compile` are made by `python docs/generate.py`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -187,6 +187,7 @@ def compile(
 @overload
 def compile(
     formula: dict[str, Array] | dict[str, str] | FormulaDict[Array],
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -211,6 +212,7 @@ def compile(
 @overload
 def compile(
     formula: list[Array] | list[str],
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -235,6 +237,7 @@ def compile(
 @overload
 def compile(
     formula: tuple[Array | str, ...],
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -259,6 +262,7 @@ def compile(
 @overload
 def compile(
     formula: tuple[Array, tuple[Array, ...]],
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -283,6 +287,7 @@ def compile(
 @overload
 def compile(
     formula: tuple[tuple[Array, ...], ...],
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -332,6 +337,7 @@ def compile(
 @overload
 def compile(
     formula: Any,
+    /,
     inputs: Sequence[Any] | None = None,
     *,
     batch: Sequence[Any] | None = None,
@@ -344,7 +350,7 @@ def compile(
     nonfinite: Literal["keep", "raise"] = "keep",
     validate: bool = False,
     reproducible: bool = False,
-    sparse: Any = None,
+    sparse: FormatName | Mapping[Any, Any] | list[Any] | tuple[Any, ...] | None = None,
     triangle: Literal["lower", "upper"] | None = None,
     shapes: Mapping[str, Any] | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,

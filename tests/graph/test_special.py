@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -369,3 +370,44 @@ def test_gauss_function_has_its_digits_or_is_nan() -> None:
         with mpmath.workdps(60):
             want = mpmath.mpf("inf") if np.isinf(value) else mpmath.hyp2f1(*numbers.tolist(), x)
         assert np.isnan(value) or np.isinf(value) or abs(value - want) <= 1e-10 * abs(want), (numbers, x, value, want)
+
+
+def _student(df: mpmath.mpf, t: mpmath.mpf) -> mpmath.mpf:
+    tail = mpmath.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True) / 2
+    return tail if t < 0 else 1 - tail
+
+
+Form = tuple[Callable[..., mpmath.mpf], list[tuple[float, float]], float]
+
+#: Functions with several forms: text, reference, intervals of arguments, and the size below which errors are absolute.
+FORMS: dict[str, Form] = {
+    "si(a)": (mpmath.si, [(0, 30)], 0.0),
+    "ci(a)": (mpmath.ci, [(0.1, 30)], 0.1),
+    "fresnels(a)": (mpmath.fresnels, [(0, 8)], 0.0),
+    "fresnelc(a)": (mpmath.fresnelc, [(0, 8)], 0.0),
+    "beta(a, b)": (mpmath.beta, [(0.01, 10), (0.01, 10)], 0.0),
+    "betaln(a, b)": (lambda a, b: mpmath.log(mpmath.beta(a, b)), [(0.01, 30), (0.01, 30)], 1.0),
+    "stdtr(a, b)": (_student, [(0.05, 60), (-6, 6)], 0.0),
+    "hyp0f1(a, b)": (mpmath.hyp0f1, [(0.1, 6), (-9, 30)], 0.0),
+    "hyp1f1(a, b, c)": (mpmath.hyp1f1, [(-4, 5), (0.1, 5), (-20, 20)], 0.0),
+    "hyp2f1(a, b, c, d)": (mpmath.hyp2f1, [(-4, 5), (-4, 5), (0.1, 5), (-3, 0.95)], 0.0),
+    "voigt_profile(a, 1, b)": (
+        lambda x, g: (mpmath.exp(-(z := mpmath.mpc(x, g) / mpmath.sqrt(2)) ** 2) * mpmath.erfc(-1j * z)).real
+        / mpmath.sqrt(2 * mpmath.pi),
+        [(-8, 8), (0.01, 5)],
+        0.0,
+    ),
+}
+
+
+@pytest.mark.rows(1000)
+@pytest.mark.parametrize("text", FORMS)
+def test_forms_of_a_function_have_its_digits(text: str) -> None:
+    exact, intervals, least = FORMS[text]
+    rng = np.random.default_rng(len(text))
+    points = np.array([rng.uniform(*interval, 60) for interval in intervals])
+    kernel = sd.compile(text, **dict.fromkeys("abcd"[: len(intervals)], ()), backend="interpreter")
+    with mpmath.workdps(40):
+        for point, got in zip(points.T, kernel(*points), strict=True):
+            want = exact(*map(mpmath.mpf, point))
+            assert abs(got - want) <= 2e-14 * max(abs(want), least), (point, got)

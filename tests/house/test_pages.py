@@ -118,6 +118,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
     [
         ("generate.py", "make_page", "functions.md"),
         ("generate.py", "make_export_page", "export.md"),
+        ("generate.py", "make_types", "../symdiff/runtime/typed.pyi"),
         ("gallery.py", "make_page", "gallery.md"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import symdiff
-from symdiff import compiler
 
 #: SciPy has types where scipy-stubs is installed.
 SPARSE = "scipy.sparse" if find_spec("scipy-stubs") else 'Any"'
@@ -117,26 +115,3 @@ def test_users_programs_are_typed(tmp_path: Path) -> None:
     assert len(found) == len(SEEN), done.stdout + done.stderr
     for line, expected in zip(found, SEEN, strict=True):
         assert line.startswith(expected), line
-
-
-def parameters(args: ast.arguments) -> list[ast.arg]:
-    return [*args.posonlyargs, *args.args, *args.kwonlyargs]
-
-
-def test_options_of_compile_are_those_that_checkers_know() -> None:
-    stub = ast.parse((Path(symdiff.__file__).parent / "runtime" / "typed.pyi").read_text(encoding="utf-8"))
-    variants = [part.args for part in stub.body if isinstance(part, ast.FunctionDef) and part.name == "compile"]
-    assert len(variants) > 4
-    source = ast.parse(Path(compiler.__file__).with_suffix(".py").read_text(encoding="utf-8"))
-    (own,) = (part.args for part in source.body if isinstance(part, ast.FunctionDef) and part.name == "compile")
-    for args in variants:
-        told = [(one.arg, ast.unparse(one.annotation or ast.Name("Any"))) for one in parameters(args)]
-        meant = [(one.arg, ast.unparse(one.annotation or ast.Name("Any"))) for one in parameters(own)]
-        changed = {"formula", "sparse", "full_output"}
-        assert [one for one in told if one[0] not in changed] == [one for one in meant if one[0] not in changed]
-        assert [name for name, _ in told] == [name for name, _ in meant]
-        assert [*map(ast.dump, args.defaults)] == [*map(ast.dump, own.defaults)]
-        pairs = [zip(them.kwonlyargs, them.kw_defaults, strict=True) for them in (args, own)]
-        defaults = [{one.arg: ast.dump(default) for one, default in them if default} for them in pairs]
-        assert defaults[0] == {name: default for name, default in defaults[1].items() if name in defaults[0]}
-        assert defaults[1].keys() - defaults[0].keys() <= {"sparse", "full_output"}

@@ -360,7 +360,7 @@ def test_scans(op: str, reverse: bool) -> None:
 
 
 @pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 7, 8, 12, 16, 20])
 @pytest.mark.parametrize("scatter", [False, True])
 @pytest.mark.parametrize("axis", [1, 2])
 def test_listed_positions(axis: int, scatter: bool, width: int, single: bool) -> None:

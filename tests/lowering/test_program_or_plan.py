@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import symdiff as sd
 from symdiff._kernels.interpreter import VECTORS
@@ -233,3 +234,17 @@ def test_functions_take_numbers_that_are_structural_zeros(name: str) -> None:
                 (expected,), (found,) = kernels["numpy"](value), kernels["interpreter"](value)
             places = np.isfinite(expected)  # a zero of structure hides what is not
             np.testing.assert_allclose(found[places], expected[places], rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.rows(10)
+@pytest.mark.parametrize("length", [16, 24, 31, 32, 33, 40])
+def test_attention_has_a_native_form_at_any_length(length: int) -> None:
+    q, k, v = (sd.matrix(name, length, 16) for name in "qkv")
+    z = q @ k.T / 4.0
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    loss = ((p / p.sum(axis=1, keepdims=True) @ v) ** 2).sum()
+    kernel = sd.compile([loss, *sd.gradient(loss, (q, k, v))], [q, k, v], backend="interpreter")
+    data = np.random.default_rng(length).standard_normal((3, length, 16))
+    shares = special.softmax(data[0] @ data[1].T / 4.0, axis=1)
+    np.testing.assert_allclose(kernel(*data)[3], 2.0 * shares.T @ shares @ data[2], rtol=1e-10, atol=1e-12)
+    assert sd.compile([loss, *sd.gradient(loss, (q, k, v))], [q, k, v]).backend in ("interpreter", "c")

@@ -110,6 +110,32 @@ def test_answers_at_once_and_goes_over_with_the_same_bits() -> None:
     np.testing.assert_array_equal(sd.compile(formula(1.5), A=(3, 3), backend="interpreter")(X), before)
 
 
+def test_slower_native_code_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # without optimization each vector is in memory, which takes many times as long
+    found = find_compiler()
+    assert found is not None
+    monkeypatch.setenv("CC", compiler(tmp_path, f'exec {" ".join(found.command)} "$@" -O0'))
+    kernel = sd.compile(formula(0.7531), A=(3, 3))
+    assert kernel.wait()
+    assert kernel.backend == "c"
+    few = kernel(X[:100])
+    assert kernel.stats["reason"] == "native code is built"
+    many = kernel(np.tile(X, (10, 1, 1)))
+    assert kernel.backend == "interpreter"
+    assert kernel.stats["reason"] == "the interpreter was faster than native code on a call's data"
+    assert kernel.stats["seconds_a_sample"]["interpreter"] < kernel.stats["seconds_a_sample"]["c"]
+    np.testing.assert_array_equal(many[:100], few)
+    np.testing.assert_array_equal(kernel(X), many[:700])
+
+
+def test_faster_native_code_serves_on() -> None:
+    kernel = sd.compile(formula(0.7532), A=(3, 3))
+    assert kernel.wait()
+    kernel(np.tile(X, (10, 1, 1)))
+    assert (kernel.backend, kernel.stats["reason"]) == ("c", "native code is built")
+    assert set(kernel.stats["seconds_a_sample"]) == {"c", "interpreter"}
+
+
 def test_every_kind_of_call_goes_over() -> None:
     k = sd.compile(formula(1.25), A=(3, 3), batch_axis=-1)
     columns = np.ascontiguousarray(np.moveaxis(X, 0, -1))

@@ -122,6 +122,21 @@ static inline void sd_copy_rows(char *to, const char *from, long step, long n, l
 #undef SD_ROWS_OF
 }
 
+/* Copy n rows of few elements at listed positions, `pace` bytes from one to the next, of samples `step` bytes apart, one at a
+   time; tell whether rows are so short. */
+static inline int sd_copy_listed(char *to, const char *from, long step, long pace, const long *listed, long n, long row) {
+#define SD_ROWS_OF(bytes)                                                                              \
+  case bytes:                                                                                          \
+    for (long k = 0; k < n; k++) memcpy(to + (bytes) * k, from + k * step + pace * listed[2 * k], bytes); \
+    return 1;
+  switch (row) {
+    SD_ROWS_OF(16) SD_ROWS_OF(24) SD_ROWS_OF(32) SD_ROWS_OF(40) SD_ROWS_OF(48) SD_ROWS_OF(64) SD_ROWS_OF(80)
+    SD_ROWS_OF(96) SD_ROWS_OF(128)
+    default: return 0;
+  }
+#undef SD_ROWS_OF
+}
+
 /* Numbers that follow each other in a list, from which on they are copied at once. */
 enum { SD_LISTED_RUN = 16 };
 
@@ -132,21 +147,28 @@ static inline int sd_picks(const sd_call *c, const sd_port *p) {
 
 /* Copy numbers at listed positions, `pace` bytes from one to the next, of samples `step` bytes apart: short runs one at a
    time, since their lengths are not foreseen. */
-static void sd_pick_numbers(char *to, const char *from, long step, long pace, const long *listed, long count, long item) {
-  for (long k = 0; k < count;) {
-    long run = listed[2 * k + 1], n = run < 0 ? -run : run;
-    const char *at = from + k * step + pace * listed[2 * k];
-    if (n >= SD_LISTED_RUN) {
-      if (n > count - k) n = count - k;
-      sd_copy_run(to + k * item, at, run < 0 ? step : step + pace, n, item);
-      k += n;
-    } else if (item == 8) {
-      memcpy(to + 8 * k++, at, 8);
-    } else {
-      memcpy(to + 4 * k++, at, 4);
-    }
+#define SD_PICK_NUMBERS(NAME, TYPE)                                                                                   \
+  static void NAME(char *to, const char *from, long step, long pace, const long *listed, long count) {                \
+    const int plain = step == 0 && pace == sizeof(TYPE);                                                              \
+    for (long k = 0; k < count;) {                                                                                    \
+      long run, n;                                                                                                    \
+      for (; plain && k < count && SD_IS_SHORT(listed[2 * k + 1]); k++)                                               \
+        memcpy(to + (long)sizeof(TYPE) * k, from + (long)sizeof(TYPE) * listed[2 * k], sizeof(TYPE));                 \
+      for (; k < count && SD_IS_SHORT(listed[2 * k + 1]); k++)                                                        \
+        memcpy(to + (long)sizeof(TYPE) * k, from + k * step + pace * listed[2 * k], sizeof(TYPE));                    \
+      if (k == count) return;                                                                                         \
+      run = listed[2 * k + 1], n = run < 0 ? -run : run;                                                              \
+      if (n > count - k) n = count - k;                                                                               \
+      sd_copy_run(to + k * (long)sizeof(TYPE), from + k * step + pace * listed[2 * k], run < 0 ? step : step + pace, n, \
+                  sizeof(TYPE));                                                                                      \
+      k += n;                                                                                                         \
+    }                                                                                                                 \
   }
-}
+#define SD_IS_SHORT(run) ((unsigned long)((run) + SD_LISTED_RUN - 1) < 2 * SD_LISTED_RUN - 1)
+SD_PICK_NUMBERS(sd_pick_numbers_d, double)
+SD_PICK_NUMBERS(sd_pick_numbers_f, float)
+#undef SD_IS_SHORT
+#undef SD_PICK_NUMBERS
 
 /* Copy samples whose places along the last axis are listed to a buffer in the unit's layout, whose columns are `tile`
    apart: as many at once as follow each other, or are one. The last is there once more up to rows. */
@@ -158,9 +180,12 @@ static void sd_pick(const sd_call *c, const sd_port *p, long first, long count, 
   for (long i = 0; i < count;) {
     long k = w.at[last], here, end = k + sd_walk_on(c, p, &w, count - i, &here);
     if (size == 1) {
-      sd_pick_numbers(to + i * item, p->data + here, step, p->pace, p->listed + 2 * k, end - k, item);
+      (item == 8 ? sd_pick_numbers_d : sd_pick_numbers_f)(to + i * item, p->data + here, step, p->pace, p->listed + 2 * k,
+                                                          end - k);
       i += end - k, k = end;
     }
+    if (whole && sd_copy_listed(to + i * row, p->data + here, step, p->pace, p->listed + 2 * k, end - k, row))
+      i += end - k, k = end;
     while (k < end) {
       long run = p->listed[2 * k + 1], n = run < 0 ? -run : run, way = run < 0 ? step : step + p->pace;
       const char *from = p->data + here + p->pace * p->listed[2 * k];

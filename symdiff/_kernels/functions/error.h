@@ -110,6 +110,16 @@ static __attribute__((unused)) void sd_gaussian(double x, double y, double *r) {
 
 /* The derivatives of orders 0 to most <= 15 at z = x + iy for x >= 0 and y >= 0: pairs of real and imaginary parts. */
 static __attribute__((unused)) void sd_faddeeva_upper(int most, double x, double y, double *w) {
+  /* exp(-t^2) / (2 pi) at t = k / 2 and k / 2 + 1/4 */
+  static const double weights[2][15] = {
+      {0x1.45f306dc9c883p-3, 0x1.fbb2fd3e63b83p-4, 0x1.dfa3e572aa123p-5, 0x1.12d6a47eec4e7p-6, 0x1.7e13fd7d199b4p-9,
+       0x1.422a769e2e126p-12, 0x1.4986a82011d6dp-16, 0x1.98de153524230p-21, 0x1.33b3574d5dd08p-26,
+       0x1.18e738aad23efp-32, 0x1.3713b5406adeap-39, 0x1.a1e3ccc0d34dfp-47, 0x1.547e45cb47c08p-55,
+       0x1.508a7dde1f085p-64, 0x1.9381935172be0p-74},
+      {0x1.323378294c2bfp-3, 0x1.7370ce99b1cfcp-4, 0x1.114a6f33e6973p-5, 0x1.e7d5d560f7361p-8, 0x1.0815d6ae9a174p-10,
+       0x1.5ad6cd7d941eap-14, 0x1.144a23e612150p-18, 0x1.0afbaf6c74746p-23, 0x1.38f537a79c317p-29,
+       0x1.bd02cd510a96fp-36, 0x1.7fcd8aeb5d909p-43, 0x1.918a2e7cd92d1p-51, 0x1.fd9a442c5e80dp-60,
+       0x1.8845ab0be88a0p-69}};
   const double pi = 3.14159265358979323846, step = 0.5, root_pi = 1.77245385090551602730;
   double z[2] = {x, y}, g[32], p[18] = {0, 1}, e[2], pole[2], kappa[2], power[2], part[2], place = 2 * x, size;
   int moved;
@@ -143,15 +153,16 @@ static __attribute__((unused)) void sd_faddeeva_upper(int most, double x, double
   for (int k = -14; k <= 14; k++) {
     double t = step * k + (moved ? 0.25 : 0), dx = x - t;
     if (moved && k == 14) break;
-    size = dx * dx + y * y;
-    part[0] = dx / size; /* 1 / (z - t) */
-    part[1] = -y / size;
-    size = __builtin_exp(-t * t) * (step / pi);
+    size = 1 / (dx * dx + y * y);
+    part[0] = dx * size; /* 1 / (z - t) */
+    part[1] = -y * size;
+    size = weights[moved][k < 0 ? -k - moved : k];
     power[0] = -part[1] * size; /* i times it */
     power[1] = part[0] * size;
     for (int n = 0; n <= most; n++) {
       w[2 * n] += power[0];
       w[2 * n + 1] += power[1];
+      if (n == most) break;
       sd_complex_mul(power, part, power);
       power[0] *= -(n + 1);
       power[1] *= -(n + 1);

@@ -79,7 +79,7 @@ static __attribute__((unused)) int sd_hyper_sum(int *left, double until, int p, 
     size = __builtin_fabs(term[0]);
     largest = size > largest ? size : largest;
     if (!(size < 1e300)) break;
-    if (size < until * __builtin_fabs(sum[0]) && size < 0.8 * before && c + k > 1 && (p < 1 || a[0] + k > 0) &&
+    if (size < until * __builtin_fabs(sum[0]) && size < 0.95 * before && c + k > 1 && (p < 1 || a[0] + k > 0) &&
         (p < 2 || b[0] + k > 0)) {
       if (largest > 1e16 * __builtin_fabs(sum[0])) break;
       return power;
@@ -99,6 +99,32 @@ static __attribute__((unused)) int sd_hyper_sum(int *left, double until, int p, 
   return power;
 }
 
+/* The same sum in doubles, where its terms neither cancel nor are many, so that it has 15 digits; 0 elsewhere. */
+static __attribute__((unused)) int sd_hyper_short(int p, const double *a, const double *b, double c, const double *x,
+                                                  double *sum) {
+  const double z = x[0], first = p > 0 ? a[0] : 1, second = p > 1 ? b[0] : 1;
+  double term = 1, size = 1, turn = 0, total = 1, rest = 0, k = 0, next = 1;
+  for (; k < 400; k = next, next += 1) {
+    double below = (c + k) * next, factor = z, here;
+    if (p > 0) factor *= first + k;
+    if (p > 1) factor *= second + k;
+    term *= factor / below;
+    turn += next * term;
+    here = total + term;
+    rest += (total - here) + term; /* exactly what is lost, where the sum is larger than the term */
+    total = here;
+    here = __builtin_fabs(term);
+    size += here;
+    if (!(here < 1e-17 * size)) continue;
+    if (c + k > 1 && (p < 1 || first + k > 0) && (p < 2 || second + k > 0) && __builtin_fabs(factor) < 0.95 * below) {
+      if (!(size < 6 * __builtin_fabs(total))) return 0;
+      *sum = total + (rest + turn * (x[1] / z));
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* y 2^power exp(x), where its factors may overflow and underflow */
 static __attribute__((unused)) double sd_times_exp(double y, int power, double x) {
   double n = __builtin_rint(x * 1.44269504088896340736), rest;
@@ -115,6 +141,7 @@ static __attribute__((unused)) double sd_hyp0f1(double b, double x) {
   if (b != b || x != x) return __builtin_nan("");
   if (sd_is_pole(b)) return __builtin_inf();
   if (x == 0) return 1;
+  if (sd_hyper_short(0, none, none, b, pair, sum)) return sum[0];
   if (x > -250 || x > -12 * __builtin_fabs(b)) {
     power = sd_hyper_sum(&left, 1e-19, 0, none, none, b, pair, sum, turn);
     return __builtin_ldexp(sum[0], power);
@@ -277,6 +304,7 @@ static __attribute__((unused)) double sd_hyp1f1(double a, double b, double x) {
     first[1] = gap[1];
     pair[0] = -x;
   }
+  if (sd_hyper_short(1, first, none, b, pair, sum)) return turned ? sd_times_exp(sum[0], 0, x) : sum[0];
   if (pair[0] > 50 && !sd_is_pole(first[0])) {
     double up = 1 - first[0], down = other[0];
     for (int k = 0; k < 200; k++) {
@@ -415,7 +443,7 @@ static __attribute__((unused)) void sd_pair_less(const double *a, const double *
 }
 
 /* Gauss's function 2F1 of a, b, c at x up to 1, and of whole negative a or b anywhere. Of the forms by Euler's and
-   Pfaff's transformations, DLMF 15.8.1, those whose terms cancel least come first: each by its series, DLMF 15.2.1, and
+   Pfaff's transformations, DLMF 15.8.1, those whose terms cancel least come first: each by its series, DLMF 15.2.1, in doubles, then in pairs, and
    then each in steps, twice, where a change of the start tells which digits are left. nan where none has ten. */
 static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, double x) {
   const double one[2] = {1, 0};
@@ -446,7 +474,14 @@ static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, do
   sd_pair_div(one, w, small); /* 1 / (1 - x) */
   sd_pair_mul(small, at, turn);
   turn[0] = -turn[0];
-  turn[1] = -turn[1];                   /* x / (x - 1) */
+  turn[1] = -turn[1]; /* x / (x - 1) */
+  if (a > 0 && c > 0 && x < 0.9 && (x > 0 || less_b[0] > 0)) { /* the usual case: all terms have one sign */
+    if (x > 0 && sd_hyper_short(2, first, second, c, at, sum)) return sum[0];
+    if (x < 0 && turn[0] < 0.9 && sd_hyper_short(2, first, less_b, c, turn, sum)) {
+      double change = __builtin_pow(w[0], -a) * (1 - a * (w[1] / w[0]));
+      if (change > 1e-250) return change * sum[0];
+    }
+  }
   for (int turned = 0; turned < 2; turned++) /* at x, and at x / (x - 1) */
     for (int swapped = 0; swapped < 2; swapped++) {
       double *to = forms[count];
@@ -465,20 +500,23 @@ static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, do
       if (to[4] < 0) to[10] += __builtin_fabs(to[0]) + __builtin_fabs(to[2]);
       count++;
     }
-  for (int by_steps = 0; by_steps < 2; by_steps++) {
+  for (int way = 0; way < 3; way++) {
     int open = (1 << count) - 1;
     while (open) {
-      double *best = 0, change, log_w = x < 0 || x < 0.5 ? __builtin_log1p(-x) : __builtin_log(w[0]);
+      double *best = 0, change, log_w;
       int which = 0, before;
       for (int i = 0; i < count; i++)
         if (open >> i & 1 && (!best || forms[i][10] < best[10])) best = forms[which = i];
       open &= ~(1 << which);
-      if (by_steps && best[4] < 0) continue;
-      if (by_steps) {
+      if (way == 2) {
+        if (best[4] < 0) continue;
         before = sd_hyper_steps(&left, 0, best + 0, best + 2, c, best + 6, sum);
         power = sd_hyper_steps(&left, 1e-20, best + 0, best + 2, c, best + 6, other);
         change = ((other[0] - sum[0]) + (other[1] - sum[1])) / sum[0];
         if (power != before || !(__builtin_fabs(change) < 1e-10)) continue;
+      } else if (way == 0) {
+        if (best[4] > 0.9 || !sd_hyper_short(2, best + 0, best + 2, c, best + 4, sum)) continue;
+        power = 0;
       } else {
         int some = left < 3000 ? left : 3000, rest = left - some;
         if (best[4] > 0.9 && !sd_is_pole(best[0]) && !sd_is_pole(best[2])) continue;
@@ -486,9 +524,11 @@ static __attribute__((unused)) double sd_hyp2f1(double a, double b, double c, do
         left = some + rest;
         if (sum[0] != sum[0]) continue;
       }
-      if (best[8] == 0) return __builtin_ldexp(sum[0], power);
+      if (best[8] == 0) return power ? __builtin_ldexp(sum[0], power) : sum[0];
+      log_w = x < 0.5 ? __builtin_log1p(-x) : __builtin_log(w[0]);
       change = __builtin_pow(w[0], best[8]) * (1 + best[8] * (w[1] / w[0]) + best[9] * log_w);
       if (!(change > 1e-250 && change < 1e250)) return sd_times_exp(sum[0], power, best[8] * log_w);
+      if (power == 0 && __builtin_fabs(sum[0]) < 1e50) return change * sum[0];
       sum[0] = __builtin_frexp(sum[0], &before);
       return __builtin_ldexp(change * sum[0], power + before);
     }

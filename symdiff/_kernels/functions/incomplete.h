@@ -68,9 +68,10 @@ static __attribute__((unused)) double sd_to_logarithm(const double *r, int m, in
   return r[9] - 2 * q * r[5] - p * r[8] + 2 * p * q * q;
 }
 
-/* Sums of the weights w of up to 700 nodes, and joint cumulants of p and q over them: c[m + 4 n] for m + n <= 3. */
-static __attribute__((unused)) double sd_cumulants(int count, const double *w, const double *p, const double *q,
-                                                   double *c) {
+/* Sums of the weights w of up to 700 nodes, and joint cumulants of p and q over them: c[m + 4 n] for m + n <= 3 if
+   most is above 1. */
+static __attribute__((unused)) double sd_cumulants(int most, int count, const double *w, const double *p,
+                                                   const double *q, double *c) {
   double sum = 0, first = 0, second = 0;
   for (int i = 0; i < count; i++) {
     sum += w[i];
@@ -80,7 +81,7 @@ static __attribute__((unused)) double sd_cumulants(int count, const double *w, c
   for (int i = 0; i < 16; i++) c[i] = 0;
   c[1] = first /= sum;
   c[4] = second /= sum;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count && most > 1; i++) {
     double here = w[i] / sum, u = p[i] - first, v = q[i] - second;
     c[2] += here * (u * u);
     c[5] += here * (u * v);
@@ -104,8 +105,12 @@ static __attribute__((unused)) double sd_log_of_rest(double x) {
 static __attribute__((unused)) double sd_rising_sum(int most, int has_d, double x, double d, double e, double *c) {
   double sum = 1, term = 1, up1 = 0, up2 = 0, up3 = 0, down1 = 0, down2 = 0, down3 = 0, r[16] = {0}, f[16] = {0};
   for (int k = 0; k < 20000; k++) {
-    double low = 1 / (e + k), high = has_d ? 1 / (d + k) : 0;
+    double low = 1 / (e + k), high;
     term *= has_d ? x * ((d + k) * low) : x * low;
+    sum += term;
+    if (most == 0 && term < 1e-18 * sum && x * (has_d ? d + k : 1) < e + k) break;
+    if (most == 0) continue;
+    high = has_d ? 1 / (d + k) : 0;
     down1 += low;
     down2 += low * low;
     down3 += 2 * low * low * low;
@@ -118,14 +123,16 @@ static __attribute__((unused)) double sd_rising_sum(int most, int has_d, double 
     f[4] = up1;
     f[5] = f[8] = -up2;
     f[6] = f[9] = f[12] = up3;
-    sum += term;
     for (int n = 0; n <= (has_d ? most : 0); n++)
       for (int m = n ? 0 : 1; m + n <= most; m++) r[m + 4 * n] += term * sd_of_logarithm(f, m, n);
     if (term * (1 + down1 * down1 * down1 + up1 * up1 * up1) < 1e-18 * sum && x * (has_d ? d + k : 1) < e + k) break;
   }
-  for (int i = 0; i < 16; i++) r[i] /= sum;
-  for (int n = 0; n <= 3; n++)
-    for (int m = 0; m + n <= 3; m++) c[m + 4 * n] = sd_to_logarithm(r, m, n);
+  for (int i = 0; i < 16; i++) {
+    r[i] /= sum;
+    c[i] = 0;
+  }
+  for (int n = 0; n <= most; n++)
+    for (int m = 0; m + n <= most; m++) c[m + 4 * n] = sd_to_logarithm(r, m, n);
   return sum;
 }
 
@@ -140,10 +147,9 @@ static __attribute__((unused)) double sd_gamma_tail(int most, double a, double x
     total = sd_rising_sum(most, 0, x, 0, 1 + a, c);
     *slope = a / (x * total);
     *log_tail = sd_gamma_front(a, x) - (apart ? 0 : __builtin_log(a)) + __builtin_log(total);
-    c[1] += __builtin_log(x) - sd_digamma(1 + a);
-    c[2] -= sd_polygamma(1, 1 + a);
-    c[3] -= sd_polygamma(2, 1 + a);
-    for (int i = 1; i <= 3; i++) r[i] = sd_of_logarithm(c, i, 0);
+    if (most > 0) c[1] += __builtin_log(x) - sd_digamma(1 + a);
+    for (int i = 1; i < most; i++) c[i + 1] -= sd_polygamma(i, 1 + a);
+    for (int i = 1; i <= most; i++) r[i] = sd_of_logarithm(c, i, 0);
     if (apart && x <= 1) { /* near 1 for a small a, which is a factor of all that is added here; DLMF 8.7.1 */
       double power = 1, rest = 0;
       for (int k = 1; k < 20; k++) {
@@ -153,12 +159,6 @@ static __attribute__((unused)) double sd_gamma_tail(int most, double a, double x
       *log_tail = a * __builtin_log(x) - sd_lgamma_gap(1, a) + __builtin_log1p(a * rest);
     }
     return 0;
-  }
-  start = __builtin_log(x) - sd_digamma(apart ? 1 + a : a);
-  if (a > 15) { /* which cancels there; DLMF 5.11.2 */
-    double y = 1 / (a * a), gap = (x - a) / a;
-    start = gap < -0.5 ? __builtin_log(x / a) : __builtin_log1p(gap);
-    start += 0.5 / a + y * (1 / 12. - y * (1 / 120. - y * (1 / 252. - y / 240)));
   }
   if (upper) /* t = x + r */
     length = 1 / ((1 - (a - 1) / x > 0 ? 1 - (a - 1) / x : 0) + 0.7 / __builtin_sqrt(x + a));
@@ -184,15 +184,21 @@ static __attribute__((unused)) double sd_gamma_tail(int most, double a, double x
     if (w[count] > largest) largest = w[count];
     count++;
   }
-  total = sd_cumulants(count, w, p, zero, c) * step * length;
+  total = sd_cumulants(most, count, w, p, zero, c) * step * length;
   *slope = upper ? 1 / total : 1 / (x * total);
   *log_tail = sd_gamma_front(a, x) + __builtin_log(upper ? total / x : total) + (apart ? __builtin_log(a) : 0);
+  if (most == 0) return upper;
+  start = __builtin_log(x) - sd_digamma(apart ? 1 + a : a);
+  if (a > 15) { /* which cancels there; DLMF 5.11.2 */
+    double y = 1 / (a * a), gap = (x - a) / a;
+    start = gap < -0.5 ? __builtin_log(x / a) : __builtin_log1p(gap);
+    start += 0.5 / a + y * (1 / 12. - y * (1 / 120. - y * (1 / 252. - y / 240)));
+  }
   c[1] += start;
-  c[2] -= sd_polygamma(1, apart ? 1 + a : a);
-  c[3] -= sd_polygamma(2, apart ? 1 + a : a);
-  for (int i = 0; i <= 3; i++) r[i] = sd_of_logarithm(c, i, 0);
+  for (int i = 1; i < most; i++) c[i + 1] -= sd_polygamma(i, apart ? 1 + a : a);
+  for (int i = 0; i <= most; i++) r[i] = sd_of_logarithm(c, i, 0);
   if (apart) { /* a times the rest, whose derivatives near a = 0 are far smaller than those of their logarithms */
-    for (int i = 3; i > 0; i--) r[i] += i * r[i - 1] / a;
+    for (int i = most; i > 0; i--) r[i] += i * r[i - 1] / a;
     c[1] += 1 / a;
     c[2] -= 1 / (a * a);
     c[3] += 2 / (a * a * a);
@@ -233,6 +239,26 @@ static __attribute__((unused)) double sd_polygamma_less(int n, double whole, dou
   return by < -0.5 * start ? sd_polygamma(n, whole) - sd_polygamma(n, start) : sd_polygamma_gap(n, start, by);
 }
 
+/* The lower tail of the beta distribution over x^a (1 - x)^b / beta(a, b) for x below a / (a + b), by the continued
+   fraction DLMF 8.17.22, from its start; 0 where that is long. */
+static __attribute__((unused)) double sd_beta_fraction(double a, double b, double x) {
+  double above = 1, under = 1, above_before = 0, under_before = 1, value = 1, next;
+  for (int m = 0; m < 60; m++) {
+    double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    double even = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2));
+    above_before = above + odd * above_before;
+    under_before = under + odd * under_before;
+    above = above_before + even * above;
+    under = under_before + even * under;
+    if (m % 4 != 3) continue;
+    next = above / under;
+    if (__builtin_fabs(next - value) < 1e-16 * next) return next / a;
+    value = next;
+    if (!(__builtin_fabs(under) > 1e-200 && __builtin_fabs(under) < 1e200)) return 0;
+  }
+  return 0;
+}
+
 /* The logarithm of the lower tail of the beta distribution below x = 1 - y, the derivatives of it by a and b,
    c[m + 4 n] for m + n <= most, and those of the tail over the tail, r; and the density over the tail. */
 static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, double x, double y, double *log_tail,
@@ -243,7 +269,11 @@ static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, d
   double log_y = x < 0.5 ? __builtin_log1p(-x) : __builtin_log(y);
   double start_a, start_b, by_a, by_b, both = a + b, f[16] = {0}, of_b[3];
   int count = 0, apart = b < 1, near = 0;
-  if (a <= 1 || (x < 0.9 && (x * both < 0.8 * a || a * both < 3000 * b))) { /* DLMF 8.17.8 */
+  total = most == 0 ? sd_beta_fraction(a, b, x) : 0;
+  if (total > 0) {
+    start_a = a;
+    by_a = b;
+  } else if (a <= 1 || (x < 0.9 && (x * both < 0.8 * a || a * both < 3000 * b))) { /* DLMF 8.17.8 */
     total = sd_rising_sum(most, 1, x, both, 1 + a, c) / a;
     start_a = 1 + a;
     by_a = b - 1;
@@ -265,7 +295,7 @@ static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, d
       if (w[count] > largest) largest = w[count];
       count++;
     }
-    total = sd_cumulants(count, w, p, q, c) * step * length / y;
+    total = sd_cumulants(most, count, w, p, q, c) * step * length / y;
     start_a = a;
     by_a = b;
   }
@@ -281,32 +311,32 @@ static __attribute__((unused)) void sd_beta_tail(int most, double a, double b, d
       }
     }
     *log_tail = a * log_x - sd_lgamma_gap(1, a) + sd_lgamma_gap(b, a) + __builtin_log1p(a * rest[0]);
-    for (int i = 1; i <= 3; i++) f[4 * i] = a * rest[i] / (1 + a * rest[0]);
-    for (int i = 1; i <= 3; i++) of_b[i - 1] = sd_to_logarithm(f, 0, i) + sd_polygamma_gap(i - 1, b, a);
+    for (int i = 1; i <= most; i++) f[4 * i] = a * rest[i] / (1 + a * rest[0]);
+    for (int i = 1; i <= most; i++) of_b[i - 1] = sd_to_logarithm(f, 0, i) + sd_polygamma_gap(i - 1, b, a);
     near = 1;
   }
   *slope = 1 / (x * y * total);
+  if (most == 0) return;
   start_b = apart ? 1 + b : b;
   by_b = apart ? a - 1 : a;
-  for (int k = 0; k < 3 && !near; k++) of_b[k] = c[4 * k + 4] + (k ? 0 : log_y) + sd_polygamma_less(k, both, b, a);
+  for (int k = 0; k < most && !near; k++) of_b[k] = c[4 * k + 4] + (k ? 0 : log_y) + sd_polygamma_less(k, both, b, a);
   c[1] += log_x + sd_polygamma_less(0, both, start_a, by_a);
   c[4] += log_y + sd_polygamma_less(0, both, start_b, by_b);
-  c[2] += sd_polygamma_less(1, both, start_a, by_a);
-  c[8] += sd_polygamma_less(1, both, start_b, by_b);
-  c[3] += sd_polygamma_less(2, both, start_a, by_a);
-  c[12] += sd_polygamma_less(2, both, start_b, by_b);
-  for (int k = 0; k < 3 && near && !apart; k++) c[4 * k + 4] = of_b[k];
-  c[5] += sd_polygamma(1, both);
-  c[6] += sd_polygamma(2, both);
-  c[9] += sd_polygamma(2, both);
-  for (int n = 0; n <= 3; n++)
-    for (int m = 0; m + n <= 3; m++) f[m + 4 * n] = sd_of_logarithm(c, m, n);
-  for (int n = 0; n <= 3; n++)
-    for (int m = 0; m + n <= 3; m++) r[m + 4 * n] = f[m + 4 * n] + (apart && n ? n * f[m + 4 * n - 4] / b : 0);
+  for (int k = 2; k <= most; k++) { /* the derivatives of order k */
+    double joint = sd_polygamma(k - 1, both);
+    c[k] += sd_polygamma_less(k - 1, both, start_a, by_a);
+    c[4 * k] += sd_polygamma_less(k - 1, both, start_b, by_b);
+    for (int n = 1; n < k; n++) c[k + 3 * n] += joint;
+  }
+  for (int k = 0; k < most && near && !apart; k++) c[4 * k + 4] = of_b[k];
+  for (int n = 0; n <= most; n++)
+    for (int m = 0; m + n <= most; m++) f[m + 4 * n] = sd_of_logarithm(c, m, n);
+  for (int n = 0; n <= most; n++)
+    for (int m = 0; m + n <= most; m++) r[m + 4 * n] = f[m + 4 * n] + (apart && n ? n * f[m + 4 * n - 4] / b : 0);
   if (apart) { /* b times the rest, whose derivatives near b = 0 are far smaller than those of their logarithms */
-    for (int k = 0; k < 3; k++) c[4 * k + 4] = of_b[k];
-    for (int n = 1; n <= 3 && a < b; n++) /* near 1, where the rest is nearly 1 / b */
-      for (int m = 0; m + n <= 3; m++) r[m + 4 * n] = sd_of_logarithm(c, m, n);
+    for (int k = 0; k < most; k++) c[4 * k + 4] = of_b[k];
+    for (int n = 1; n <= most && a < b; n++) /* near 1, where the rest is nearly 1 / b */
+      for (int m = 0; m + n <= most; m++) r[m + 4 * n] = sd_of_logarithm(c, m, n);
   }
 }
 
@@ -337,7 +367,7 @@ static __attribute__((unused)) double sd_beta_of(int m, int n, int in_logarithm,
   if (i == 0) return in_logarithm ? sd_log_of_rest(log_tail) : -__builtin_expm1(log_tail);
   other = __builtin_exp(log_tail);
   if (!in_logarithm) return -other * c[n + 4 * m];
-  for (int k = 0; k <= 3; k++)
-    for (int j = 0; j + k <= 3; j++) r[j + 4 * k] = c[k + 4 * j] * (other / __builtin_expm1(log_tail));
+  for (int k = 0; k <= most; k++)
+    for (int j = 0; j + k <= most; j++) r[j + 4 * k] = c[k + 4 * j] * (other / __builtin_expm1(log_tail));
   return sd_to_logarithm(r, m, n);
 }

@@ -2,106 +2,134 @@
    modified Bessel functions, and Airy functions.
    No header is included; the compiler's builtins name the functions of libm. */
 
-/* Re and Im of exp(ix) E1(ix), x >= 4, by the continued fraction DLMF 6.9.1, from its end. */
-static __attribute__((unused)) void sd_e1_turned(double x, double *real, double *imag) {
-  int many = 12 + (int)(x < 400 ? 400 / x : 0);
-  double re = 1 + 2. * many, im = x, size;
-  for (int i = many; i > 0; i--) {
-    size = (double)i * i / (re * re + im * im);
-    re = 2. * i - 1 - size * re;
-    im = x + size * im;
-  }
-  size = im * (1 + re / im * (re / im));
-  *real = re / im / size;
-  *imag = -1 / size;
+/* The polynomial of many coefficients at x, even and odd powers apart: half as long a chain of operations. */
+static __attribute__((unused)) double sd_powers(int many, const double *c, double x) {
+  double square = x * x, even = c[(many - 1) & ~1], odd = c[(many - 2) | 1];
+  for (int i = (many - 3) & ~1; i >= 0; i -= 2) even = even * square + c[i];
+  for (int i = (many - 4) | 1; i >= 0; i -= 2) odd = odd * square + c[i];
+  return even + odd * x;
+}
+
+/* x f(x) and x^2 g(x) of the auxiliary functions of sine and cosine integrals, DLMF 6.2(iii), of s = 1 / x^2 for x from
+   4, and from 8 on: quotients of polynomials that interpolate at Chebyshev's points, at 60 digits; what they leave out is
+   below 2^-52 of g, and 2^-55 of f. */
+static __attribute__((unused)) void sd_sine_rest(double x, double *f, double *g) {
+  static const double at[8][10] = {
+      {0x1.fffffea42978dp-1, 0x1.aec94cb99689ep+7, 0x1.d5692632f35e7p+13, 0x1.a1cd85495dbabp+18,
+       0x1.39dae9daa428fp+22, 0x1.7014c27e89d69p+24, 0x1.08d736174848cp+25, 0x1.a1b6bb51996d9p+22},
+      {0x1.0000000000000p+0, 0x1.b2c9484e7033dp+7, 0x1.e23f8ea630693p+13, 0x1.bb8bf75c105f3p+18,
+       0x1.61dcc26f8fa59p+22, 0x1.d0f2159031966p+24, 0x1.a852a91691192p+25, 0x1.52b3fb239a843p+24},
+      {0x1.fffff47495ad4p-1, 0x1.deb36eda519dfp+7, 0x1.206d5b26ab68cp+14, 0x1.1984b458951cep+19,
+       0x1.c97474f83fa95p+22, 0x1.1b1d7d0f46412p+25, 0x1.9578f5e06953dp+25, 0x1.aa3381505abd4p+22},
+      {0x1.0000000000000p+0, 0x1.eab34760eee25p+7, 0x1.358e51ea43a1dp+14, 0x1.479f290c91395p+19,
+       0x1.322002563c014p+23, 0x1.e4df898b4d6cbp+25, 0x1.192d2a2e03598p+27, 0x1.41ea68c11d802p+26},
+      {0x1.0000000000000p+0, 0x1.0130bab4963bcp+10, 0x1.775fb4ca357b3p+18, 0x1.00d930b6caa0bp+26,
+       0x1.633b29f8ccb11p+32, 0x1.f30bb3a8c0abep+37, 0x1.538b00d7d8165p+42, 0x1.8e25f24214be1p+45,
+       0x1.3564ca4b76d9ap+47, 0x1.19d6e4a6ca731p+46},
+      {0x1.0000000000000p+0, 0x1.01b0bab4963b7p+10, 0x1.795d163f9eb17p+18, 0x1.03b47651c85acp+26,
+       0x1.6ad600474cae3p+32, 0x1.0390455849938p+38, 0x1.6d9ee0413ae6dp+42, 0x1.cc0bc7ef29bfbp+45,
+       0x1.a61c8cf11c211p+47, 0x1.56ca9fd872c2fp+47},
+      {0x1.ffffffffffffdp-1, 0x1.17c4660c053bcp+10, 0x1.bdf24a3e7439ep+18, 0x1.4e9f6a68e8b01p+26,
+       0x1.fd7f85b808eb0p+32, 0x1.8b29b2afcd27ap+38, 0x1.28f0aba942c5bp+43, 0x1.7db9b2d5e91ecp+46,
+       0x1.3a01285bf5a89p+48, 0x1.bfb9b3e6bb1a7p+46},
+      {0x1.0000000000000p+0, 0x1.1944660c05378p+10, 0x1.c46be4a2bcecap+18, 0x1.58bb05b4da7a4p+26,
+       0x1.0d68e01fffcd6p+33, 0x1.b568c07bbdce5p+38, 0x1.64df225d08034p+43, 0x1.0caa04c9077ccp+47,
+       0x1.389ddab5b4473p+49, 0x1.6f9a667ac092fp+49}};
+  double s = 1 / (x * x);
+  const int far = x >= 8, many = far ? 10 : 8;
+  const double(*row)[10] = at + 4 * far;
+  *f = sd_powers(many, row[0], s) / (sd_powers(many, row[1], s) * x);
+  *g = sd_powers(many, row[2], s) / sd_powers(many, row[3], s) * s;
 }
 
 /* Sine integral, DLMF 6.2.9: relative error about 1e-15. */
 static __attribute__((unused)) double sd_si(double x) {
-  double a = __builtin_fabs(x), re, im, term = x, sum = x;
+  /* (-1)^k / ((2k + 1) (2k + 1)!), DLMF 6.6.5 */
+  static const double near[] = {
+      0x1.0000000000000p+0, -0x1.c71c71c71c71cp-5, 0x1.b4e81b4e81b4fp-10, -0x1.db8b6f9266dd5p-16,
+      0x1.48c5892f7cd83p-22, -0x1.390327a26bdbdp-29, 0x1.b2a2edd1e100cp-37, -0x1.cb3264bf2e688p-45,
+      0x1.7d570699739afp-53, -0x1.feccf9f2a88ffp-62, 0x1.19b179783c732p-70, -0x1.043f7b43bfa81p-79,
+      0x1.989fbfc45992ap-89, -0x1.13f39eebbbcd2p-98, 0x1.43ff8e04a5032p-108, -0x1.4dbb06adacc1dp-118,
+      0x1.30011c6a7cedbp-128, -0x1.ed4c16c0c85b5p-139};
+  double a = __builtin_fabs(x), f, g;
   if (x != x) return x;
   if (a == __builtin_inf()) return __builtin_copysign(1.57079632679489661923, x);
-  if (a < 4) { /* DLMF 6.6.5 */
-    for (int k = 1; k < 30; k++) {
-      term *= -x * x / ((2. * k) * (2 * k + 1));
-      sum += term / (2 * k + 1);
-    }
-    return sum;
-  }
-  sd_e1_turned(a, &re, &im);
-  return __builtin_copysign(1.57079632679489661923 + (__builtin_cos(a) * im - __builtin_sin(a) * re), x);
+  if (a < 4) return x * sd_powers(18, near, x * x);
+  sd_sine_rest(a, &f, &g);
+  return __builtin_copysign(1.57079632679489661923 - (__builtin_cos(a) * f + __builtin_sin(a) * g), x);
 }
 
 /* Cosine integral of the argument's size, DLMF 6.2.11: error about 1e-15 of 1 / x where it oscillates, and of the
    logarithm below 4. */
 static __attribute__((unused)) double sd_ci(double x) {
-  double a = __builtin_fabs(x), re, im, term = 1, sum = 0;
+  /* (-1)^k / (2k (2k)!) from k = 1 on, DLMF 6.6.6 */
+  static const double near[] = {
+      -0x1.0000000000000p-2, 0x1.5555555555555p-7, -0x1.e573ac901e574p-13, 0x1.a01a01a01a01ap-19,
+      -0x1.d96e5f25a9894p-26, 0x1.7e9213ff67620p-33, -0x1.cd3f30a008e6ap-41, 0x1.ae7f3e733b81fp-49,
+      -0x1.402321fc15331p-57, 0x1.843561cce681ep-66, -0x1.871c7e568af04p-75, 0x1.4c8a010f74e50p-84,
+      -0x1.e394271bdea47p-94, 0x1.301c274cee4fdp-103, -0x1.4e14055a1f565p-113, 0x1.434d2e783f5bcp-123,
+      -0x1.15b4d5c00ee91p-133, 0x1.aa4e65d6027b3p-144};
+  double a = __builtin_fabs(x), square = x * x, f, g;
   if (x != x) return x;
   if (a == __builtin_inf()) return 0;
-  if (a < 4) { /* DLMF 6.6.6 */
-    for (int k = 1; k < 30; k++) {
-      term *= -x * x / ((2. * k) * (2 * k - 1));
-      sum += term / (2 * k);
-    }
-    return 0.57721566490153286061 + __builtin_log(a) + sum;
-  }
-  sd_e1_turned(a, &re, &im);
-  return -(__builtin_cos(a) * re + __builtin_sin(a) * im);
+  if (a < 4) return 0.57721566490153286061 + __builtin_log(a) + square * sd_powers(18, near, square);
+  sd_sine_rest(a, &f, &g);
+  return __builtin_sin(a) * f - __builtin_cos(a) * g;
 }
 
-/* Both of Fresnel's integrals, DLMF 7.2.7 and 7.2.8, for x >= 0. */
-static __attribute__((unused)) void sd_fresnel(double x, double *s, double *c) {
-  const double half_pi = 1.57079632679489661923;
-  double square = x * x, rest = __builtin_fma(x, x, -square), phase, re, im, size, cosine, sine, turn;
-  if (x < 1.5) { /* DLMF 7.6.4 and 7.6.6 */
-    double term = x, t = half_pi * square;
-    *s = *c = 0;
-    for (int k = 0; k < 30; k++) {
-      *c += term / (4 * k + 1);
-      term *= t / (2 * k + 1);
-      *s += term / (4 * k + 3);
-      term *= -t / (2 * k + 2);
-    }
-    return;
-  }
-  if (x > 1e17) {
-    *s = *c = 0.5;
-    return;
-  }
-  /* erfc's continued fraction, DLMF 7.9.2, at (1 - i) sqrt(pi) x / 2, from its end */
-  int many = 12 + (int)(x < 12 ? 150 / square : 0);
-  turn = -2 * half_pi * square;
-  re = 1 + 4. * many;
-  im = turn;
-  for (int j = many; j > 0; j--) {
-    size = -(2. * j - 1) * (2. * j) / (re * re + im * im);
-    re = 4. * j - 3 + size * re;
-    im = turn - size * im;
-  }
-  size = x / (re * re + im * im); /* x (1 - i) / (re + i im) */
-  double hr = size * (re - im), hi = -size * (re + im);
-  phase = half_pi * (__builtin_fmod(square, 4) + rest);
-  cosine = __builtin_cos(phase);
-  sine = __builtin_sin(phase);
-  double pr = cosine * hr - sine * hi, pi = cosine * hi + sine * hr;
-  *c = 0.5 * ((1 - pr) + pi);
-  *s = 0.5 * ((1 - pr) - pi);
+/* One of Fresnel's integrals, DLMF 7.2.7 and 7.2.8, for x >= 0: S for sine, else C. From 1.5 on by their auxiliary
+   functions, DLMF 7.5.3, pi x f(x) and pi^2 x^3 g(x) of (pi x^2)^-2 as those above, from 1.5 and from sqrt(6) on. */
+static __attribute__((unused)) double sd_fresnel(int sine, double x) {
+  /* (-1)^k / ((2k)! (4k + 1)) and (-1)^k / ((2k + 1)! (4k + 3)), DLMF 7.6.4 and 7.6.6 */
+  static const double near[2][16] = {
+      {0x1.0000000000000p+0, -0x1.999999999999ap-4, 0x1.2f684bda12f68p-8, -0x1.c01c01c01c01cp-14, 0x1.87a00187a0018p-20, -0x1.c2e3054870b38p-27, 0x1.6f448e13e85e1p-34, -0x1.bd577e658d020p-42, 0x1.a173a167fba4dp-50, -0x1.377c2110f2083p-58, 0x1.7abd72258fb6ep-67, -0x1.7e6b81382cd42p-76, 0x1.45c0a838efe59p-85, -0x1.da7460554e5dbp-95, 0x1.2ac65385f79acp-104, -0x1.4899fcdef0a8dp-114},
+      {0x1.5555555555555p-2, -0x1.8618618618618p-6, 0x1.8d3018d3018d3p-11, -0x1.bbd779334ef0bp-17, 0x1.3777c55568ccdp-23, -0x1.2b67310aa9f3ap-30, 0x1.a289ee7e40f74p-38, -0x1.bc6250fb14231p-46, 0x1.7271cbe5863ecp-54, -0x1.f1b4073b34a68p-63, 0x1.13246abce1bddp-71, -0x1.fd6bebd65107ap-81, 0x1.909c9de3a31c5p-90, -0x1.0eef30fa10d2cp-99, 0x1.3e81bb5701ac5p-109, -0x1.486eea20c2656p-119}};
+  static const double at[8][10] = {
+      {0x1.fffffff9c519ap-1, 0x1.3476709be6571p+10, 0x1.0478dcaa7cca7p+19, 0x1.8fb331c6635e4p+26,
+       0x1.2da12d2fe2823p+33, 0x1.c3fa2ffa2dfd7p+38, 0x1.4235083779d4bp+43, 0x1.87eddd6f0d0d5p+46,
+       0x1.3f1d225a1cab6p+48, 0x1.5b68c5f81cf1dp+47},
+      {0x1.0000000000000p+0, 0x1.3536708e7b2b4p+10, 0x1.063b8e8f7b4e8p+19, 0x1.9563e7887c2bap+26,
+       0x1.35c60b21e2812p+33, 0x1.da14ecc1e703fp+38, 0x1.5e713cac0a718p+43, 0x1.c71559bddbe64p+46,
+       0x1.a6f63ded58ee3p+48, 0x1.4dc84b944ee50p+48},
+      {0x1.ffffff8d5dd17p-1, 0x1.53be27aa39d0fp+10, 0x1.3b75c3d9cfbd4p+19, 0x1.094dd0b7afb58p+27,
+       0x1.b48f736da2abcp+33, 0x1.6188a59c69edep+39, 0x1.0c86887311aecp+44, 0x1.52cf6ada46b61p+47,
+       0x1.0be91d20ee022p+49, 0x1.8a3215fe364cdp+47},
+      {0x1.0000000000000p+0, 0x1.577e26a81d2e2p+10, 0x1.450fdac075f6cp+19, 0x1.1a219d96bfe13p+27,
+       0x1.e874238a163efp+33, 0x1.aceec629fe22ep+39, 0x1.7322c3980f2b6p+44, 0x1.236d9a661c7bap+48,
+       0x1.5c52c5aea6519p+50, 0x1.9ba5df432f5d4p+50},
+      {0x1.0000000000000p+0, 0x1.1ffee952aa132p+12, 0x1.d85fde8d6ed01p+22, 0x1.6c3c0182ab37ap+32,
+       0x1.1c5870803dc53p+41, 0x1.c35dd420d8f74p+48, 0x1.5b30200ea758ep+55, 0x1.cd42e595b4718p+60,
+       0x1.9b6cd5b6307c0p+64, 0x1.dea54d392e8f9p+65},
+      {0x1.0000000000000p+0, 0x1.202ee952aa132p+12, 0x1.d9365dbc6ccfcp+22, 0x1.6d97afb01d581p+32,
+       0x1.1e65ef55b6498p+41, 0x1.c98f0234de1b7p+48, 0x1.646fe94f8543cp+55, 0x1.e6b76188fca1cp+60,
+       0x1.d1aa8e15ad377p+64, 0x1.6205434b2fcdap+66},
+      {0x1.0000000000000p+0, 0x1.39337183abc25p+12, 0x1.18c985a1151bap+23, 0x1.dc2589f84eab0p+32,
+       0x1.9b6e68de711f1p+41, 0x1.6bf543b0ed81ep+49, 0x1.39ed86ed0ebbfp+56, 0x1.d4289ec13c239p+61,
+       0x1.ca41c10d8c115p+65, 0x1.d0c4c2528cbd1p+66},
+      {0x1.0000000000000p+0, 0x1.3a237183abc23p+12, 0x1.1b0f2615ebffcp+23, 0x1.e42a11a7924dbp+32,
+       0x1.a8aba2c548414p+41, 0x1.81d90d4054ed5p+49, 0x1.5de103d62b112p+56, 0x1.209d8ebeb1002p+62,
+       0x1.659ee5fe81733p+66, 0x1.a3354f8344e78p+68}};
+  double square = x * x, rest = __builtin_fma(x, x, -square), t = 1.57079632679489661923 * square, s, f, g, phase;
+  const double(*row)[10] = at + (square < 6 ? 0 : 4);
+  if (x < 1.5) return x * (sine ? t : 1) * sd_powers(16, near[sine], t * t);
+  if (x > 1e17) return 0.5;
+  s = 0.25 / (t * t);
+  t = 1 / (3.14159265358979323846 * x);
+  f = sd_powers(10, row[0], s) / sd_powers(10, row[1], s) * t;
+  g = sd_powers(10, row[2], s) / sd_powers(10, row[3], s) * (t / (3.14159265358979323846 * square));
+  phase = 1.57079632679489661923 * ((square - 4 * __builtin_floor(0.25 * square)) + rest);
+  if (sine) return 0.5 - (f * __builtin_cos(phase) + g * __builtin_sin(phase));
+  return 0.5 + (f * __builtin_sin(phase) - g * __builtin_cos(phase));
 }
 
 /* Fresnel's sine integral: relative error about 1e-15. */
 static __attribute__((unused)) double sd_fresnels(double x) {
-  double s, c;
-  if (x != x) return x;
-  sd_fresnel(__builtin_fabs(x), &s, &c);
-  return x < 0 ? -s : s;
+  return x != x ? x : __builtin_copysign(sd_fresnel(1, __builtin_fabs(x)), x);
 }
 
 /* Fresnel's cosine integral: relative error about 1e-15. */
 static __attribute__((unused)) double sd_fresnelc(double x) {
-  double s, c;
-  if (x != x) return x;
-  sd_fresnel(__builtin_fabs(x), &s, &c);
-  return x < 0 ? -c : c;
+  return x != x ? x : __builtin_copysign(sd_fresnel(0, __builtin_fabs(x)), x);
 }
 
 /* The solution w of w exp(w) = x of one branch, DLMF 4.13; `lower` below -1. */

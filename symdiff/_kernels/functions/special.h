@@ -141,26 +141,56 @@ static __attribute__((unused)) double sd_stirling(int j) {
   return numbers[j];
 }
 
-/* log(gamma(x + d) / gamma(x)) for x > 0 and d > 0, without the cancellation of large logarithms. */
+/* log(gamma(x + d) / gamma(x)) for x > 0 and d > 0, one of them at most 1 or d at most x, without the cancellation of
+   large logarithms. */
 static __attribute__((unused)) double sd_lgamma_gap(double x, double d) {
-  double sum = 0, wide, power, square;
-  for (; x < 15; x += 1) sum -= __builtin_log1p(d / x); /* DLMF 5.5.1 */
+  double sum = 0, grown = 0, wide, power, square, far, less, gap;
+  if (x < 0.5) {
+    sum -= __builtin_log1p(d / x);
+    x += 1;
+  }
+  for (; x < 10; x += 1) grown += d / x * (1 + grown); /* the product of 1 + d / x, less 1; DLMF 5.5.1 */
+  if (grown > 0) sum -= __builtin_log1p(grown);
   wide = __builtin_log1p(d / x);
   sum += d * (__builtin_log(x + d) - 1) + (x - 0.5) * wide; /* DLMF 5.11.1 */
   power = 1 / x;
   square = power * power;
+  far = x + d;
+  gap = -(d / far);                 /* x / far less 1 */
+  less = gap * ((x + far) / far); /* the square of x / far less 1 */
   for (int j = 0; j < 8; j++) {
-    sum += sd_stirling(j) * power * __builtin_expm1(-(2 * j + 1) * wide);
+    sum += sd_stirling(j) * power * gap;
     power *= square;
+    gap += less * (1 + gap);
   }
   return sum;
+}
+
+/* gamma(x) for 0 < x < 20 by that of numbers beside 2, whose polynomial interpolates at Chebyshev's points. */
+static __attribute__((unused)) double sd_gamma_product(double x) {
+  static const double near[] = {
+      0x1.0000000000000p+0, 0x1.b0ee6072093cep-2, 0x1.a5b978b96bed0p-2, 0x1.4e2399846508ap-4, 0x1.301fbb0f23723p-4,
+      -0x1.17f3740ec72a0p-12, 0x1.6d7eeacd72a91p-7, -0x1.75e6e90ba3cefp-9, 0x1.13c4485aa4efbp-9,
+      -0x1.e21f19a7b3331p-11, 0x1.011b279719403p-11, -0x1.f94b1c3d6053ep-13, 0x1.fe3e7148c5ff1p-14,
+      -0x1.fddfed1c8199bp-15, 0x1.007e03354bf19p-15, -0x1.00a11030605acp-16, 0x1.e4493add6e9e0p-18,
+      -0x1.e472c38c79d24p-19, 0x1.60719ffb53cb2p-19, -0x1.607cdc66fc45bp-20};
+  double n = __builtin_rint(x), s = x - n, square = s * s, even = near[18], odd = near[19], under = 1;
+  for (int i = 16; i >= 0; i -= 2) even = even * square + near[i];
+  for (int i = 17; i >= 0; i -= 2) odd = odd * square + near[i];
+  even += odd * s;
+  for (; n > 2; n -= 1) even *= x -= 1; /* DLMF 5.5.1 */
+  for (; n < 2; n += 1) {
+    under *= x;
+    x += 1;
+  }
+  return even / under;
 }
 
 /* log(gamma(x)) for x > 0; beside its zeros the error is an absolute one. */
 static __attribute__((unused)) double sd_log_gamma(double x) {
   double power = 1 / x, square = power * power, sum;
   if (x < 1e-100) return -__builtin_log(x);
-  if (x < 20) return __builtin_log(__builtin_tgamma(x));
+  if (x < 20) return __builtin_log(sd_gamma_product(x));
   sum = 0.91893853320467274178 + ((x - 0.5) * __builtin_log(x) - x);
   for (int j = 0; j < 8; j++) {
     sum += sd_stirling(j) * power;
@@ -169,10 +199,16 @@ static __attribute__((unused)) double sd_log_gamma(double x) {
   return sum;
 }
 
+/* beta(a, b) for 0 < a <= b whose sum is below 12 */
+static __attribute__((unused)) double sd_beta_product(double a, double b) {
+  return sd_gamma_product(a) * (sd_gamma_product(b) / sd_gamma_product(a + b));
+}
+
 /* log(abs(beta(a, b))), relative error about 1e-14 above 0; beside its zeros that is an absolute error. */
 static __attribute__((unused)) double sd_betaln(double a, double b) {
   double small = a < b ? a : b, large = a < b ? b : a;
   if (a != a || b != b) return __builtin_nan("");
+  if (small > 1e-100 && small + large < 12) return __builtin_log(sd_beta_product(small, large));
   if (small > 0 && large < 1e300) return sd_log_gamma(small) - sd_lgamma_gap(large, small);
   return __builtin_log(__builtin_fabs(__builtin_tgamma(small) * (__builtin_tgamma(large) / __builtin_tgamma(a + b))));
 }
@@ -180,6 +216,7 @@ static __attribute__((unused)) double sd_betaln(double a, double b) {
 /* beta(a, b), relative error that of its logarithm. */
 static __attribute__((unused)) double sd_beta(double a, double b) {
   double small = a < b ? a : b, large = a < b ? b : a;
+  if (small > 1e-100 && small + large < 12) return sd_beta_product(small, large);
   if (small > 0 && large < 1e300) return __builtin_exp(sd_betaln(a, b));
   return __builtin_tgamma(small) * (__builtin_tgamma(large) / __builtin_tgamma(a + b));
 }

@@ -334,6 +334,11 @@ static void NAME(sd_gemm_run)(const sd_gemm_sizes *s, double alpha, const void *
     NAME(sd_gemm_row)(n, k, alpha, a, ak, b, bk, c, add, panels);
     return;
   }
+  if (bn == 1 && cn == 1 && n <= WIDTH && n % W == 0 && k <= SD_GEMM_DEPTH && m <= 2 * ROWS && !half) {
+    const long depth[] = {k, am, ak, bk, cm}; /* what the loops below come to, sooner */
+    NAME(sd_gemm_band)(depth, m, n, 0, 0, alpha, a, 0, b, c, cm, 1, add, 0);
+    return;
+  }
   packed = panels + (deepest * ((n < ACROSS ? n : ACROSS) + W - 1) / SD_GEMM_WIDEST + 1) * SD_GEMM_WIDEST;
   for (long j = 0; j < n; j += ACROSS)
     for (long l = 0; l < k; l += SD_GEMM_DEPTH) {

@@ -38,11 +38,14 @@ static void sd_move_matrix(const sd_state *s, int array, int own, char *at, doub
   const sd_array *a = s->job->plan->arrays + array;
   const long *strides = s->job->strides[array] + a->rank - own;
   long lengths[] = {rows, columns};
-  if (a->item == 8 && strides[own - 1] == 8 && (own < 2 || strides[0] == 8 * columns)) {
-    if (out)
-      memcpy(at, memory, (size_t)(rows * columns) * 8);
+  if (strides[own - 1] == a->item && (own < 2 || strides[0] == a->item * columns)) {
+    const long count = rows * columns;
+    if (a->item == 8)
+      memcpy(out ? at : (char *)memory, out ? (const char *)memory : at, (size_t)count * 8);
+    else if (out)
+      sd_run_df(at, 4, (const char *)memory, 8, count);
     else
-      memcpy(memory, at, (size_t)(rows * columns) * 8);
+      sd_run_fd((char *)memory, 8, at, 4, count);
     return;
   }
   sd_seen here = {at, {strides[0], own > 1 ? strides[1] : 0}, a->item}, there = {(char *)memory, {8 * columns, 8}, 8};

@@ -269,6 +269,28 @@ SD_ADD_LISTED(sd_add_listed_d, double)
 SD_ADD_LISTED(sd_add_listed_f, float)
 #undef SD_ADD_LISTED
 
+/* Add rows of few elements to those at listed positions, in their order, one at a time; tell whether they are so few. */
+#define SD_ADD_LISTED_ROWS(NAME, VECTOR)                                                                              \
+  static int NAME(char *to, long apart, const char *from, long stride, const long *indices, long rows, long bytes) {  \
+    switch (bytes % (long)sizeof(VECTOR) ? 0 : bytes / (long)sizeof(VECTOR)) {                                        \
+      SD_ROWS_OF(VECTOR, 1) SD_ROWS_OF(VECTOR, 2) SD_ROWS_OF(VECTOR, 3) SD_ROWS_OF(VECTOR, 4) SD_ROWS_OF(VECTOR, 5)   \
+      SD_ROWS_OF(VECTOR, 6) SD_ROWS_OF(VECTOR, 8)                                                                     \
+      default: return 0;                                                                                              \
+    }                                                                                                                 \
+  }
+#define SD_ROWS_OF(VECTOR, N)                                           \
+  case N:                                                               \
+    for (long k = 0; k < rows; k++, from += stride) {                   \
+      VECTOR *at = (VECTOR *)(to + indices[2 * k] * apart), sum[N];     \
+      for (int v = 0; v < N; v++) sum[v] = at[v] + ((const VECTOR *)from)[v]; \
+      for (int v = 0; v < N; v++) at[v] = sum[v];                       \
+    }                                                                   \
+    return 1;
+SD_ADD_LISTED_ROWS(sd_add_listed_rows_d, sd_pair)
+SD_ADD_LISTED_ROWS(sd_add_listed_rows_f, sd_four)
+#undef SD_ROWS_OF
+#undef SD_ADD_LISTED_ROWS
+
 static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
   long room[SD_AXES], others[SD_AXES], count, listed_in, listed_out;
   const long *indices = step->indices + (step->tiled && step->listed == 0 ? 2 * s->first : 0); /* of a part of an axis */
@@ -301,6 +323,10 @@ static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
       return -1;
     }
     neighbours = nest.lengths[last] == 1 || (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item);
+    if (neighbours && nest.loops == 1 &&
+        (to.item == 8 ? sd_add_listed_rows_d : sd_add_listed_rows_f)(
+            at[0], listed_out, at[1], listed_in, indices, count, nest.lengths[last] * to.item))
+      return -1;
     do
       for (long k = 0, n; k < count; k += n) {
         long run = indices[2 * k + 1];

@@ -58,6 +58,8 @@ static void sd_multiply_one(const sd_one_product *p, char *scratch) {
     sd_set_number(p->c, item, p->add ? sd_get(p->c, item) + sum : sum);
   } else if (p->by == SD_BY_HALF) {
     sd_gemm_half(p->single, s, p->alpha, p->a, p->b, p->c, p->add, scratch);
+  } else if (p->by == SD_BY_MATRIX) {
+    sd_gemm(p->single, s, p->alpha, p->a, p->b, p->c, p->add, scratch);
   } else {
     sd_multiply_rows(p, 0, s->m, scratch);
   }

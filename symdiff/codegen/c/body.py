@@ -25,6 +25,7 @@ are asked for: light kernels on narrow rows would take a tenth longer there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -376,9 +377,9 @@ INLINE_STORES = 16
 
 #: Elements of rows that are moved whole.
 SHORT = (2, 3)
-#: Operations of a program of numbers up to which there is a loop for neighbours by itself: what tells how a number is
-#: read takes as long as some of them.
-FEW = 32
+#: Operations of a program of numbers up to which there is a loop for neighbours by itself: in all, for each number read
+#: or written, and in all where these are many. What tells how a number is read takes as long as some operations.
+FEW, FEW_EACH, FEW_OF_MANY = 32, 4, 512
 
 #: Sums over the batch that are held in registers, by lanes; of more than these, all are in memory.
 HELD = {8: 8, 4: 4, 2: 4}
@@ -588,7 +589,9 @@ class Whole(Functions):
         super().__init__(program, lanes, forms, layout)
         sums = sum(map(len, program.stores)) if layout.reduce else 0
         self.held = sums if sums <= HELD[lanes // (2 if layout.computes_single else 1)] else 0
-        self.near = set(layout.moved(program)) == {1} and len(program.ops) <= FEW and not layout.packed
+        moved = layout.moved(program)
+        few = max(FEW, min(FEW_EACH * len(moved), FEW_OF_MANY))
+        self.near = set(moved) == {1} and len(program.ops) <= few and not layout.packed
 
     def definitions(self) -> list[str]:
         """Print the function."""
@@ -615,6 +618,10 @@ class Whole(Functions):
         """Print the operations in order, with the loads before them and the stores after them."""
         program, names = self.program, self.names
         before: dict[int, str] = {}
+        # Where nothing is stored, gcc would rather read memory again than keep what it read.
+        kept: Counter[int] = Counter()
+        if self.near and self.reduce:
+            kept.update(a for i in program.computed for a in program.args[i])
         for port, start, width, elements in self.load_blocks():
             targets = ["z"] * width
             for e, values in elements.items():
@@ -624,6 +631,8 @@ class Whole(Functions):
             first = min(values[0] for values in elements.values())
             declared = ",".join(t for t in targets if t != "z")
             before[first] = f"V {declared};" + self.load(port, start, targets)
+            again = (names[values[0]] for values in elements.values() if sum(kept[v] for v in values) > 1)
+            before[first] += "".join(f"IN_REGISTER({name})\n" for name in again)
         after: dict[int, list[str]] = {}
         at = len(program.checks) if self.end else 0
         for k, (value, _) in enumerate(program.checks):

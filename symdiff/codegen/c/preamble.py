@@ -135,6 +135,13 @@ typedef double G __attribute__((vector_size(8*W/2),aligned(4),may_alias));
 _SINGLE = """\
 #define LOAD1(p,s,c0) if((s)==sizeof(D))c0=V_GET(p);else if((s)==0)c0=B(*(const D*)(p));else GATHER(p,s,c0)
 #define STORE1(p,s,c0) if((s)==sizeof(D))V_PUT(p,c0)else SCATTER(p,s,c0)
+#if X86==512
+#define IN_REGISTER(v) __asm__("":"+v"(v));
+#elif X86
+#define IN_REGISTER(v) __asm__("":"+x"(v));
+#else
+#define IN_REGISTER(v)
+#endif
 #define LOADNEAR(p,s,c0) if(near)c0=V_GET(p);else LOAD1(p,s,c0)
 #define STORENEAR(p,s,c0) if(near)V_PUT(p,c0)else STORE1(p,s,c0)
 #define COME(p) __builtin_prefetch(p,0,2);

@@ -119,7 +119,8 @@ class Function(NamedTuple):
     total : bool
         Whether it has a value for all real arguments.
     exact : tuple of (float, float)
-        Arguments other than 0 at which a function of one argument is a number that books print, and that number.
+        Arguments at which a function of one argument is a number that books print, and that number; that at 0 may be
+        in ``at_zero`` instead.
     range : Range
         What its values lie between: "(0, inf)" of exp, "[-1, 1]" of sin. The bounds need not be the least.
     parity : tuple of str

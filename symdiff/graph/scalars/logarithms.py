@@ -66,7 +66,8 @@ def log_ratio(x: Node, y: Node) -> Node:
     """Return ``log(x / y)``."""
     # x / y may overflow where the logarithm is a number, and its rounding is all there is near 1
     ratio, gap = x / y, (x - y) / y
-    apart = where(compare("less", _abs(_log(ratio)), 700.0), _log(ratio), _log(x) - _log(y))
+    ordinary = elementwise("logical_and", (compare("less", 1e-300, ratio), compare("less", ratio, 1e300)), BOOL)
+    apart = _log(where(ordinary, ratio, x)) - _log(where(ordinary, 1.0, y))
     return where(compare("less", _abs(gap), 0.5), elementwise("log1p", (gap,)), apart)
 
 

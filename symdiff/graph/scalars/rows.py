@@ -211,7 +211,10 @@ def _xlogy(x: Node, y: Node) -> Node:
 
 
 def _sinc(x: Node) -> Node:
-    return elementwise("spherical_jn", (constant(0.0), math.pi * x))
+    turn = math.pi * x
+    near, far = compare("equal", turn, 0.0), compare("equal", absolute(turn), math.inf)
+    moved = where(near, 1.0, turn)
+    return where(near, 1.0, where(far, 0.0, sin(moved) / moved))
 
 
 # ---------------------------------------------------------------------------- the table

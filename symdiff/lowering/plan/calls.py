@@ -396,8 +396,17 @@ def plan_call(
 def plan_shorter(
     inputs: Sequence[Node], outputs: Sequence[Node], batched: Sequence[bool], limit: int, *, total: bool = False
 ) -> Plan:
-    """Plan a call as :func:`plan_call` does, with loops along shorter axes where the plan is estimated to take less."""
-    plan = plan_call(inputs, outputs, batched, limit, total=total)
+    """Plan a call as :func:`plan_call` does, with loops along shorter axes where the plan is estimated to take less.
+
+    That is also where an element would be too long without them.
+    """
+    try:
+        plan = plan_call(inputs, outputs, batched, limit, total=total)
+    except UnsupportedError:
+        if inner_limit() <= FEWER[0]:
+            raise
+        with inner_axes(FEWER[0]):
+            return plan_call(inputs, outputs, batched, limit, total=total)
     if inner_limit() <= FEWER[0] or sum(len(own[0].ops) for own in programs_of(plan)) < LONG:
         return plan
     with inner_axes(FEWER[0]), suppress(UnsupportedError):

@@ -158,7 +158,7 @@ def _is_half_or_one(term: Term, sides: tuple[Term, Term]) -> bool:
     condition = term.args[0]
     if condition.kind != "compare" or condition.data != "equal":
         return False
-    ways = [sides]
+    ways: list[tuple[Term, ...]] = [sides]
     if any(is_number(side, 0.0) for side in sides):  # -x is 0 where x is
         ways.append(tuple(side.args[0] if side.kind == "negative" else side for side in sides))
     return any(condition.args in (way, way[::-1]) for way in ways)

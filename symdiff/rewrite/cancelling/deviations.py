@@ -37,18 +37,36 @@ def _mean_of_deviations(node: Node) -> Node | None:
     return None
 
 
-@rule("contract", "sum(c (x - mean(x))), sum(unit(x - mean(x)))", "0, 0", "derived",
-      inside="unit subtract multiply divide negative")
+@rule("contract", "sum(c (x - mean(x))), sum(unit(x - mean(x))), outer(v, x - mean(x)).sum(1)", "0, 0, 0", "derived",
+      inside="unit subtract multiply divide negative contract")
 def _sum_of_deviations(node: Node) -> Node | None:
-    """Write 0 for the sum of deviations, and of their direction."""
+    """Write 0 for the sum of deviations, of their direction, and of what they are a factor of."""
     (first, *others), labels, out = node.args, node.payload.labels, node.payload.out
-    if others or len({*labels[0]}) < first.ndim:
+    if others:
+        return spread(constant(0.0), node.shape) if _holds_deviation(node, {*out}) else None
+    if len({*labels[0]}) < first.ndim:
         return None
     axes = {axis for axis, label in enumerate(labels[0]) if label not in out}
     inside = without_scalars(first, set(), ("negative",))
-    if inside.shape != first.shape or _deviation(inside, axes) is None:
+    if inside.shape != first.shape:
         return None
-    return spread(constant(0.0), node.shape)
+    zero = _deviation(inside, axes) is not None
+    if not zero and inside.is_contraction:
+        kept = {label for axis, label in enumerate(inside.payload.out) if axis not in axes}
+        zero = _holds_deviation(inside, kept)
+    return spread(constant(0.0), node.shape) if zero else None
+
+
+def _holds_deviation(node: Node, kept: set[int]) -> bool:
+    """Tell whether a vector among the factors of a contraction is a deviation that is summed by itself."""
+    labels, _, repeated = node.payload
+    for arg, own in zip(node.args, labels, strict=True):
+        alone = len(own) == 1 and own[0] not in kept and sum(own[0] in others for others in labels) == 1
+        if alone and own[0] not in dict(repeated):
+            vector = without_scalars(arg, set(), ("negative",))
+            if vector.shape == arg.shape and _deviation(vector, {0}) is not None:
+                return True
+    return False
 
 
 def _is_within(wanted: set[tuple[Node, bool]], beside: list[set[tuple[Node, bool]]]) -> bool:

@@ -1,4 +1,4 @@
-"""Squares of sines and cosines, steps, traces and repeated factors in what is shown; random members keep their values."""
+"""Rows for what books write: sines by cosines, steps, traces, sums of deviations; random members keep their values."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ SHOWN: list[tuple[str, str, dict[str, Any], str]] = [
     ("sum(Z @ X @ Z.T)", "X", {"Z": ("m", "n"), "X": ("n", "n")}, "outer(sum(Z, axis=0), sum(Z, axis=0))"),
     ("sum(X @ diag(x) @ X.T)", "x", {"X": ("m", "n"), "x": "n"}, "sum(X, axis=0) ** 2"),
     ("trace(inv(eye(n) + s*A))", "s", {"A": ("n", "n")}, "-trace(A @ inv(eye(n) + s * A) @ inv(eye(n) + s * A))"),
+    ("arccos(0) * x + arctan(1) * x + log_ndtr(0)", "x", {}, "3 * pi / 4"),
     ("-sum(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x)))", "x", {"x": "n", "y": "n"}, "sigmoid(x) - y"),
 ]
 
@@ -38,6 +39,22 @@ SHOWN: list[tuple[str, str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("text", "wrt", "shapes", "shown"), SHOWN, ids=[text for text, *_ in SHOWN])
 def test_derivatives_are_shown_as_in_a_book(text: str, wrt: str, shapes: dict[str, Any], shown: str) -> None:
     assert str(sd.gradient(text, wrt, **shapes)) == shown
+
+
+CURVATURES = [
+    ("std(x)", "c = x - mean(x)\nu = unit(c)\n(eye(n) - outer(u, u) - 1 / n) / (sqrt(n) * norm(c))"),
+    ("norm(x - mean(x))", "c = x - mean(x)\nu = unit(c)\n(eye(n) - outer(u, u) - 1 / n) / norm(c)"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), CURVATURES)
+def test_directions_of_deviations_sum_to_nothing_in_second_derivatives(text: str, shown: str) -> None:
+    curvature = sd.hessian(text, "x", x="n")
+    assert str(curvature) == shown
+    x = np.array([0.3, -1.2, 2.0, 0.7])
+    slope, step = sd.compile(sd.gradient(text, "x", x=4)), 1e-6
+    rows = [(slope(x + step * way) - slope(x - step * way)) / (2 * step) for way in np.eye(4)]
+    np.testing.assert_allclose(sd.compile(curvature)(x), rows, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(60))
