@@ -283,7 +283,7 @@ def run_pipeline(
     begin("simplify")
     from .calculus.passes import settle  # not needed by a value that is known
 
-    nodes = settle(graph, rewrites, is_sparse=formats is not None)
+    nodes = settle(graph, rewrites, derived=_are_derived(outputs), is_sparse=formats is not None)
     count = survey(nodes).length
     note(f"{count} nodes")
     if balance() is not None:  # a run on one sample is work that the text asks for as well
@@ -352,7 +352,8 @@ def restore_kernel(
     def derived() -> Sequence[Node]:
         from .calculus.passes import settle
 
-        return settle([output.node for output in late().outputs], [])
+        outputs = late().outputs
+        return settle([output.node for output in outputs], [], derived=_are_derived(outputs))
 
     nodes = LateNodes(derived) if kept.nodes is None else kept.nodes.roots
     request = request_of(inputs, nodes, kept.hessians, options)
@@ -416,6 +417,10 @@ def _origin(
         rewrites=rewrites,
         stats=stats,
     )
+
+
+def _are_derived(outputs: Sequence[Array]) -> list[bool]:
+    return [output.provenance.facts.derived for output in outputs]
 
 
 def _named(problem: Problem) -> Kernel:

@@ -19,17 +19,20 @@ from .lifted import join_recurrences, lift_products
 __all__ = ["settle"]
 
 
-def settle(graph: Sequence[Node], rewrites: list[str], *, is_sparse: bool = False) -> list[Node]:
+def settle(
+    graph: Sequence[Node], rewrites: list[str], *, derived: Sequence[bool] = (), is_sparse: bool = False
+) -> list[Node]:
     """Run the passes from a graph as it was written to the one that is lowered; ``rewrites`` gets those made.
 
-    What is sparse keeps parts at positions: a pattern is exact for these, and not for a choice between parts.
+    ``derived`` says which are derivatives, whose products nobody wrote. What is sparse keeps parts at positions: a
+    pattern is exact for these, and not for a choice between parts.
     """
     trace("graph.txt", lambda: listing(graph))
     inlined = inline(_narrowed_functions(graph, rewrites))
     trace("inlined.txt", lambda: listing(inlined))
     simplified = finish(join_cosines(inline(simplify(inlined, rewrites, written=True)), rewrites))  # they make barriers
     trace("simplified.txt", lambda: [*(f"rewritten: {line}" for line in rewrites), *listing(simplified)])
-    nodes = mask_matrices(lift_products(join_recurrences(narrow(balance_products(simplified)))))
+    nodes = mask_matrices(lift_products(join_recurrences(narrow(balance_products(simplified, derived)))))
     nodes = nodes if is_sparse else count_from_whole(nodes)
     trace("guarded.txt", lambda: listing(nodes))
     return nodes

@@ -172,7 +172,7 @@ _OPERATIONS = {
     CONTRACTED: ["contract"],
     EIGENVECTORS: ["eigenvectors"],
     ABSOLUTE: ["abs"],
-    DIRECTION: ["unit"],
+    DIRECTION: ["unit", "direction_cos", "direction_sin"],
     TAIL: ["ndtr", "erfc"],
     LOG_SUM: ["logsumexp"],
     EVEN: _EVENS,

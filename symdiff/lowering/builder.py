@@ -17,6 +17,7 @@ from ..graph import Node
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed, show
 from ..ground.budget import spend
+from ..rewrite.kept_range import is_ordinary
 from .program import CODES, MASK_OPS, OPERATIONS, Port, Program
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -338,6 +339,8 @@ class ProgramBuilder:
             return self._constant_quotient(a, c, b)
         if tape.code(b) == _SQRT:
             factor = self._factor(a)
+            if factor != _NONE and not is_ordinary(self.consts[factor]):
+                return self.two(_DIVIDE, a, b)  # without it, the rest might vanish
             inner = a if factor == _NONE else self._beside(a, factor)
             if tape.code(inner) == _DIVIDE and tape.operand(inner, 1) == b and self._holds(tape.operand(inner), b):
                 # y / r / r / r with r = sqrt(s) as y / r / s: one division less; where s < 0 both are NaN

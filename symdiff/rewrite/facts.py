@@ -848,7 +848,7 @@ def _of_contraction(node: Node, depth: int) -> Range:
     out = tuple(range(node.ndim))
     factors = factors_along(node, out)
     pairs = Counter(factors)
-    if _is_quadratic(factors, out, depth):
+    if _is_quadratic(factors, out, depth) or _is_mirrored(factors, out, depth):
         return Range(0.0, has_low=True)
     found = Range(1.0, 1.0, True, True)
     for (arg, own), times in pairs.items():
@@ -872,6 +872,77 @@ def _is_quadratic(factors: Sequence[tuple[Node, Labels]], out: Labels, depth: in
         if len(own) == 2 and a is b and {*x, *y} == {*own} and len(x) == len(y) == 1 and x != y:
             return is_semidefinite(arg, depth - 1)
     return False
+
+
+def _is_mirrored(factors: Sequence[tuple[Node, Labels]], out: Labels, depth: int) -> bool:
+    """Tell whether a contraction is a sum of squares: of x B.T B x, say, one half mirrors the other.
+
+    An exchange of labels that sums run over maps the factors to each other. What hangs together by exchanged labels
+    must be mapped to something else: ``trace(A @ A)`` may be below 0.
+    """
+    kinds = Counter(arg for arg, own in factors)
+    inner = {label for _, own in factors for label in own} - {*out}
+    if not inner or len(factors) > _FACTORS:
+        return False
+    present = Counter(factors)
+    numbers = [arg for arg, own in factors if {*own} <= {*out}]
+    first = next((factor for factor in factors if factor[0] not in numbers and kinds[factor[0]] % 2 == 0), None)
+    if first is None:
+        return False
+    for other in factors:
+        if other[0] is not first[0] or len(other[1]) != len(first[1]):
+            continue
+        swap = _exchange_of(factors, first, other, inner)
+        if swap is None:
+            continue
+        mapped = Counter((arg, tuple(swap.get(label, label) for label in own)) for arg, own in factors)
+        if mapped == present and _halves(factors, swap, depth):
+            return True
+    return False
+
+
+def _exchange_of(
+    factors: Sequence[tuple[Node, Labels]], first: tuple[Node, Labels], other: tuple[Node, Labels], inner: set[int]
+) -> dict[int, int] | None:
+    """Return the exchange of labels that maps one factor to another, and the rest as far as it follows from that."""
+    swap: dict[int, int] = {}
+    todo = [(first, other)]
+    while todo:
+        (_, own), (_, theirs) = todo.pop()
+        for a, b in zip(own, theirs, strict=True):
+            if swap.get(a, b) != b or swap.get(b, a) != a or (a != b and not {a, b} <= inner):
+                return None
+            if a in swap:
+                continue
+            swap[a], swap[b] = b, a
+            if a == b:
+                continue
+            # what has one of the two is mapped to what has the other in the same place
+            for part, labels in factors:
+                if a in labels:
+                    place = labels.index(a)
+                    images = {other for other in factors if other[0] is part and other[1][place] == b}
+                    if len(images) != 1:
+                        return None
+                    todo.append(((part, labels), images.pop()))
+    return swap if any(a != b for a, b in swap.items()) else None
+
+
+def _halves(factors: Sequence[tuple[Node, Labels]], swap: Mapping[int, int], depth: int) -> bool:
+    """Tell whether what hangs together by exchanged labels is mapped to something else; the rest must be positive."""
+    moved = {a for a, b in swap.items() if a != b}
+    groups: list[set[int]] = []
+    rest = Counter[tuple[Node, Labels]]()
+    for arg, own in factors:
+        labels = moved & {*own}
+        if not labels:
+            rest[arg, own] += 1
+            continue
+        touching = [group for group in groups if group & labels]
+        groups = [group for group in groups if not group & labels] + [labels.union(*touching)]
+    if any(group & {swap[label] for label in group} for group in groups):
+        return False
+    return all(times % 2 == 0 or bounds_of(arg, depth - 1).low >= 0.0 for (arg, _), times in rest.items())
 
 
 def _of_determinant(matrix: Node, depth: int) -> Range:

@@ -221,14 +221,15 @@ def _is_positive(node: Node) -> bool:
 @noted
 def _variable(node: Node) -> tuple[Sizes, frozenset[Node]]:
     """Return sizes that depend on the form of a node alone: what is rewritten must not depend on other formulas."""
-    key = crc32(_form(node, _FORM).encode())
+    key = crc32(form_of(node, _FORM).encode())
     sizes = _row(key % _VARIABLES) + _row(_VARIABLES + key // _VARIABLES % _VARIABLES)  # one of each of two tables
     return sizes, frozenset((node,))
 
 
-def _form(node: Node, depth: int) -> str:
+def form_of(node: Node, depth: int) -> str:
+    """Return a text of a node and of what is below it to a depth: what depends on it depends on nothing else."""
     payload = node.name if node.is_input else tuple(node.payload) if isinstance(node.payload, tuple) else node.payload
-    inner = ",".join([_form(arg, depth - 1) for arg in node.args]) if depth else ""
+    inner = ",".join([form_of(arg, depth - 1) for arg in node.args]) if depth else ""
     return f"{node.op} {payload!r:.60} {inner}"
 
 

@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
+from symdiff.frontend.formula import read_formula
+from symdiff.rewrite.facts import bounds_of
 
 #: Kinks of one formula u and smooth forms of even functions of them.
 SIZES = ["abs({u})", "sqrt(({u})**2)", "maximum({u}, -({u}))", "max(stack([{u}, -({u})]))", "relu({u}) + relu(-({u}))"]
@@ -130,6 +132,8 @@ TOGETHER = [
     ("sum((sort({v}) - sort(({v})[::-1]))**2)", "0*sum({v})"),
     ("max({v}) * max(({v})[::-1]) + min({v}) * min(({v})[::-1])", "({v}) @ ({v})"),
     ("sum(sqrt(stack([({a})**2, 4*({a})**2])))**2", "9*({a})**2"),
+    ("sign(({a})**2) * ({a})**2", "({a})**2"),
+    ("sign({a}) * abs({a}) * ({a})", "({a})**2"),
 ]
 ZEROS = [("x[0]", "x[1]", "x"), ("x[0] - x[1]", "x[0]*x[1]*(x[0] - x[1])", "x - x[::-1]"), ("sin(x[1])", "x[0]", "3*x"),
          ("x[0]", "2*x[1]", "x*cos(x)")]  # fmt: skip
@@ -210,6 +214,66 @@ def test_sizes_of_what_is_never_negative(text: str, smooth: str) -> None:
         size = rng.choice(["abs({p})", "sqrt(({p})**2)", "relu({p})"] if "tan" not in text else ["abs({p})"])
         for point in [(0.0, 0.0), rng.choice([(0.0, 0.7), (1.0, 1.0), (0.3, -0.4)])]:
             check(size.format(p=text).format(a=a, b=b, v=v), smooth.format(a=a, b=b, v=v), point)
+
+
+#: Even functions of a length r, and their second slope at 0.
+OF_LENGTHS = [("cos(r)", -1.0), ("r*sin(r)", 2.0), ("log(cosh(r))", 1.0), ("arctan(r/2)**2", 0.5),
+              ("arctan2(r, 2)**2", 0.5), ("r*arctan2(3*r, 2)", 3.0), ("r*tanh(r)", 2.0), ("r*arctan(r)", 2.0),
+              ("arcsinh(r)**2", 2.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "second"), OF_LENGTHS)
+@pytest.mark.parametrize("length", ["norm(x)", "hypot(x[0], x[1])", "sqrt(x[0]**2 + x[1]**2)", "sqrt(x @ x)"])
+def test_even_functions_of_lengths(text: str, second: float, length: str) -> None:
+    hessian = sd.hessian(f"r = {length}\n{text}", "x", x=2)
+    for backend in ("interpreter", "numpy"):
+        kernel = sd.compile(hessian, backend=backend)
+        for point in ([0.0, 0.0], [3e-9, -4e-9]):
+            np.testing.assert_allclose(kernel(np.array(point)), second * np.eye(2), rtol=1e-7, atol=1e-7)
+
+
+def test_a_length_beside_a_negative_number_has_a_kink() -> None:
+    for length in ("norm(x)", "hypot(x[0], x[1])"):
+        text = f"arctan2({length}, w)**2"
+        slope, second = (sd.compile(f(text, "x", x=2, w=()), backend="interpreter") for f in (sd.gradient, sd.hessian))
+        np.testing.assert_array_equal(slope(x=np.zeros(2), w=-1.0), 0.0)
+        assert np.isnan(second(x=np.zeros(2), w=-1.0)).all()
+
+
+#: Products of vectors and matrices that are sums of squares: one half mirrors the other.
+MIRRORED = ["(B @ x) @ (B @ x)", "x @ B.T @ B @ x", "x @ B.T @ C.T @ C @ B @ x", "(C @ B @ x) @ (C @ (B @ x))",
+            "trace(outer(B @ x, x) @ B.T)", "einsum('ij,j,ik,k->', B, x, B, x)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MIRRORED)
+@pytest.mark.parametrize("size", ["abs({})", "sqrt(({})**2)", "relu({})", "maximum({0}, -({0}))"])
+def test_sizes_of_products_that_mirror_themselves(text: str, size: str) -> None:
+    shapes = {"x": 2, "B": (2, 2), **({"C": (3, 2)} if "C" in text else {})}
+    wanted, got = (sd.hessian(each, "x", shapes=shapes) for each in (text, size.format(text)))
+    values = {"B": np.array([[1.0, 2.0], [0.0, 1.0]]), "C": np.arange(6.0).reshape(3, 2)}
+    one, other = (sd.compile(each, backend="interpreter") for each in (wanted, got))
+    used = {parameter.name: values.get(parameter.name, np.zeros(2)) for parameter in other.inputs}
+    np.testing.assert_array_equal(other(**used), one(**{p.name: used[p.name] for p in one.inputs}))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_said_to_be_a_sum_of_squares_is_never_negative(seed: int) -> None:
+    draw, rng, said = random.Random(seed), np.random.default_rng(seed), 0
+    shapes = {"x": (2,), "y": (2,), "A": (2, 2), "B": (2, 2), "T": (2, 2, 2)}
+    for _ in range(150):
+        names = [draw.choice("xyABT") for _ in range(draw.choice([1, 2, 2, 3]))] * 2
+        labels = [letter for letter in "ijklmnopq"[: sum(len(shapes[name]) for name in names) // 2] for _ in range(2)]
+        draw.shuffle(labels)
+        rest = iter(labels)
+        rows = ["".join(next(rest) for _ in shapes[name]) for name in names]
+        formula = f"einsum('{','.join(rows)}->', {', '.join(names)})"
+        if bounds_of(read_formula(formula, {name: shapes[name] for name in names}).value.node).low < 0.0:
+            continue
+        said += 1
+        for _ in range(40):
+            arrays = {name: rng.normal(size=shapes[name]) for name in names}
+            assert np.einsum(",".join(rows) + "->", *(arrays[name] for name in names)) > -1e-9, formula
+    assert said > 20
 
 
 @pytest.mark.parametrize(("text", "smooth"), TOGETHER)

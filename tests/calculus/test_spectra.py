@@ -416,6 +416,20 @@ def test_quotients_of_vectors_and_norms_of_eigenvalues_are_read_back(seed: int) 
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8), str(f)
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4), (4, 4)])
+@pytest.mark.parametrize("power", [2, 4, 6])
+def test_even_powers_of_singular_values_of_matrices_of_rank_one(shape: tuple[int, int], power: int) -> None:
+    """Singular values that are 0 up to rounding have slopes that differ, all of them none beside the largest one."""
+    rng = np.random.default_rng(3)
+    a = np.outer(rng.normal(size=shape[0]), rng.normal(size=shape[1]))
+    smooth = {2: "sum(A**2)", 4: "sum((A.T @ A)**2)", 6: "trace(A.T @ A @ A.T @ A @ A.T @ A)"}[power]
+    got, wanted = (
+        np.asarray(sd.compile(sd.hessian(each, "A", A=shape), backend="interpreter")(a))
+        for each in (f"sum(svdvals(A)**{power})", smooth)
+    )
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (3, 2), (4, 2), (3, 1), (1, 1)])
 def test_singular_values_of_what_has_no_eigenvalue_below_0_are_its_eigenvalues(shape: tuple[int, int]) -> None:
     X = sd.matrix("X", *shape)

@@ -315,3 +315,12 @@ def test_binomials_and_beta_far_out() -> None:
     assert sd.compile(sd.gradient(rising, x))(300.0) == pytest.approx(expected, rel=1e-9)
     assert sd.compile(sp.beta(x, y)).sympy == sp.beta(x, y)
     assert sd.compile(sp.binomial(x, y)).sympy == sp.binomial(x, y)
+
+
+@pytest.mark.parametrize("text", ["log(i0(x))", "log(k1(x))", "i1(x) / i0(x)", "k1(x) / k0(x)", "log(i1(x))"])
+def test_bessel_functions_keep_their_range_through_sympy(text: str) -> None:
+    kernels = [sd.compile(text, x=(), backend="interpreter")]
+    kernels += [sd.compile(f, backend="interpreter") for f in (sd.parse(text), kernels[0].sympy)]
+    values = [float(kernel(900.0)) for kernel in kernels]
+    assert np.isfinite(values[0])
+    assert values == [values[0]] * 3

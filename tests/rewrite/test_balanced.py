@@ -71,6 +71,29 @@ def test_the_order_of_factors_changes_nothing_but_rounding() -> None:
     assert changed > 30
 
 
+def test_products_of_sums_that_come_again_keep_their_value() -> None:
+    draw = Random(5)
+    x = input_node("x", ())
+    names = ["i1", "k0", "k1", "exp1", "gamma", "exp"]
+    changed = 0
+
+    def term() -> Node:
+        one, other = (elementwise(draw.choice(names), (x,)) for _ in range(2))
+        return elementwise(draw.choice(["multiply", "divide"]), (one, other))
+
+    for _ in range(400):
+        sums = [elementwise("add", (term(), term())) for _ in range(2)]
+        parts = [*sums, elementwise(draw.choice(names), (x,)), x]
+        formula: Node = draw.choice(parts)
+        for _ in range(draw.randrange(3, 8)):
+            formula = elementwise(draw.choice(["multiply", "divide"]), (formula, draw.choice(parts)))
+        (found,) = balance_products([formula], [True])
+        changed += found is not formula
+        values = {"x": np.array(draw.uniform(0.5, 3.0))}
+        np.testing.assert_allclose(evaluate([found], values)[0], evaluate([formula], values)[0], rtol=1e-6)
+    assert changed > 40
+
+
 def _read_at(text: str, names: dict[str, Any], x: Any) -> Any:
     return read(text, {**names, "x": x})
 

@@ -384,3 +384,25 @@ def test_differences_of_roots_have_their_limits(text: str, limit: float, slope: 
     for backend in ("native", "interpreter", "numpy"):
         assert sd.compile(text, backend=backend)(0.0) == pytest.approx(limit, rel=1e-14)
         assert sd.compile(sd.gradient(text, "x"), backend=backend)(0.0) == pytest.approx(slope, rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("argument", ["x", "3*x", "a*x", "-x/2"])
+@pytest.mark.parametrize(
+    "function", ["expm1", "log1p", "tanh", "tan", "sinh", "sin", "arctan", "arctanh", "arcsin", "arcsinh"]
+)
+def test_slopes_of_quotients_have_their_digits_when_they_are_read_back(function: str, argument: str) -> None:
+    text = f"cos(a) * {function}({argument}) / ({argument})"
+    slope = sd.gradient(text, "x", x=(), a=())
+    ours = sd.compile(slope, ["x", "a"], backend="interpreter")
+    read = sd.compile(str(slope), ["x", "a"], x=(), a=(), backend="interpreter")
+    for x in (0.0, 1e-300, 1e-12, -1e-8, 1e-5, 0.1, -0.2):
+        np.testing.assert_allclose(read(x, 0.7), ours(x, 0.7), rtol=1e-9, atol=1e-20)
+
+
+@pytest.mark.parametrize("text", ["(exp(x) - 1 - x)/x**2", "(1 - cos(x))/x**2"])
+def test_slopes_of_other_quotients_too(text: str) -> None:
+    slope = sd.gradient(text, "x", x=())
+    kernels = [sd.compile(slope, backend="interpreter"), sd.compile(str(slope), backend="interpreter", x=())]
+    for x in (0.0, 1e-12, -1e-8, 1e-5, 0.1, -0.2, 3.0):
+        one, other = (kernel(x) for kernel in kernels)
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-20)

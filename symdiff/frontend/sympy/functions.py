@@ -216,6 +216,16 @@ def _whole(node: Node) -> int | None:
     return int(node.value) if node.is_constant and float(node.value).is_integer() else None
 
 
+def _bessel(letter: str) -> Callable[[Node, Node], Node]:
+    """Return a Bessel function, that of order 0 or 1 by its own name: its logarithms and ratios are known."""
+
+    def build(v: Node, x: Node) -> Node:
+        order = _whole(v)
+        return apply(f"{letter}{order}", x) if order in (0, 1) else apply(f"{letter}v", v, x)
+
+    return build
+
+
 def _exponential_integral(n: Node, x: Node) -> Node:
     order = _whole(n)
     if order is None or order < 0:
@@ -268,6 +278,7 @@ def _ite(condition: Node, a: Node, b: Node) -> Node:
 
 SCALAR_FUNCTIONS: dict[type[Any], Callable[..., Node]] = {
     **{cls: _f(name) for name, cls in CLASSES.items()},
+    **{CLASSES[f"{letter}v"]: _bessel(letter) for letter in "jyik"},
     sp.StrictGreaterThan: lambda a, b: compare("greater", a, b),
     sp.GreaterThan: lambda a, b: compare("greater_equal", a, b),
     sp.And: _fold("logical_and"),

@@ -54,7 +54,7 @@ from ...graph.sizes import Shape
 from ...graph.traversal import dependents
 from ...ground.budget import uncounted
 from ..facts import has_sign_of_argument
-from ..rewriter import make, spread
+from ..rewriter import make, spread, stabilize
 from ..stability.lengths import joined_operands, squares_of
 from .monomials import FACTORS, TERMS, total_of
 
@@ -658,26 +658,42 @@ def smooth_directions(node: Node, slope: Callable[[Node, Node], Node | None]) ->
 
 def _smooth_product(node: Node, slope: Callable[[Node, Node], Node | None]) -> Node:
     parts = factors_of(node, _FACTORS).parts
-    for unit, n in parts:
-        if unit.op != "unit" or n != 1.0:
+    for direction, n in parts:
+        found = _length_of(direction) if n == 1.0 else None
+        if found is None:
             continue
-        (x,) = unit.args
-        axes = axes_of(unit, x)
-        kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
-        length = reduce("norm", x, axes)
-        moving = {part: m for part, m in parts if part is not unit and _depends(part, length)}
-        shapes = [kept[k:] for k in range(len(kept) + 1) if all(size == 1 for size in kept[:k])]
+        x, length, shapes = found
+        moving = {part: m for part, m in parts if part is not direction and _depends(part, length)}
         if not moving or not all(part.shape in shapes for part in moving):
             continue
         c: Node = ONE
         for part, m in parts:
             if part in moving:
                 c = elementwise("divide" if m < 0 else "multiply", (c, part))
-        quotient = _over_length(c, length, slope)
-        if quotient is not None:
-            rest = _dropped(node, {unit, *moving})
-            return spread(elementwise("multiply", (rest, elementwise("multiply", (quotient, x)))), node.shape)
+        quotient = _over_length(c, length, slope, sometimes=True)
+        if quotient is None:
+            continue
+        rest = _dropped(node, {direction, *moving})
+        smooth = spread(elementwise("multiply", (rest, elementwise("multiply", (quotient, x)))), node.shape)
+        if _vanishes(*_by_length(c, length)):
+            return smooth
+        # arctan2(norm(x), w) is 0 with x for a positive w alone
+        jumps = elementwise("not_equal", (c, constant(0.0)), BOOL)
+        return where(elementwise("logical_and", (_is_zero(length), jumps), BOOL), node, smooth)
     return node
+
+
+def _length_of(direction: Node) -> tuple[Node, Node, list[Shape]] | None:
+    """Return what a direction is of, its length, and the shapes that a function of the length may have."""
+    if direction.op in ("direction_cos", "direction_sin"):
+        return direction.args[direction.op == "direction_sin"], elementwise("hypot", direction.args), [direction.shape]
+    if direction.op != "unit":
+        return None
+    (x,) = direction.args
+    axes = axes_of(direction, x)
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    shapes = [kept[k:] for k in range(len(kept) + 1) if all(size == 1 for size in kept[:k])]
+    return x, reduce("norm", x, axes), shapes
 
 
 def _dropped(node: Node, gone: set[Node]) -> Node:
@@ -702,18 +718,34 @@ def _depends(node: Node, length: Node) -> bool:
     return not {length, *squares_of(length)}.isdisjoint(postorder([node]))
 
 
-def _over_length(c: Node, length: Node, slope: Callable[[Node, Node], Node | None]) -> Node | None:
-    """Return c / length with the slope at 0; None where c is seen not to vanish there, or to be no function of it."""
+def _by_length(c: Node, length: Node) -> tuple[Node, Node]:
+    """Return a formula of a length as one of a variable, and that."""
     r = placeholder(("length",), length.shape)
     (plain,) = substitute([c], {length: r, **{square: r * r for square in squares_of(length) if square is not r}})
-    if not _vanishes(plain, r):
+    return plain, r
+
+
+def _is_zero(node: Node) -> Node:
+    return elementwise("equal", (node, constant(0.0)), BOOL)
+
+
+def _over_length(
+    c: Node, length: Node, slope: Callable[[Node, Node], Node | None], sometimes: bool = False
+) -> Node | None:
+    """Return c / length with the slope at 0; None where c is seen not to vanish there, or to be no function of it."""
+    plain, r = _by_length(c, length)
+    if not (_vanishes(plain, r) or (sometimes and _vanishes(plain, r, sometimes=True))):
         return None
+    (whole,) = stabilize([elementwise("divide", (plain, r))])
+    values = _values_at_zero(whole, r)
+    if values and all(map(math.isfinite, values)):
+        return spread(substitute([whole], {r: length})[0], c.shape)
     rising = slope(plain, r)
     if rising is None:
         return None
     (rising,) = substitute([spread(rising, c.shape)], {r: length})
     r = reshape(length, c.shape) if c.shape != length.shape else length
-    at_zero = elementwise("equal", (r, constant(0.0)), BOOL)
+    at_zero = _is_zero(r)
     return where(at_zero, rising, c / where(at_zero, 1.0, r))
 
 
@@ -734,15 +766,21 @@ def vanishes_with(c: Node, x: Node) -> bool:
     return _vanishes(plain, r)
 
 
-def _vanishes(c: Node, r: Node) -> bool:
-    """Tell whether an elementwise formula is 0 at r = 0, whatever else is in it."""
+def _vanishes(c: Node, r: Node, sometimes: bool = False) -> bool:
+    """Tell whether an elementwise formula is 0 at r = 0, whatever else is in it, or for some of that."""
+    values = _values_at_zero(c, r)
+    return 0.0 in values and (sometimes or all(value == 0.0 or math.isnan(value) for value in values))
+
+
+def _values_at_zero(c: Node, r: Node) -> list[float]:
+    """Return values of an elementwise formula at r = 0, with random numbers in the place of all else."""
     from ...graph.reference.interpret import evaluate  # not needed by an import
 
     order = postorder([c])
     if len(order) > _NODES:
-        return False
+        return []
     moving = dependents(order, [r])
-    found = False
+    values = []
     rng = np.random.default_rng(0)
     for _ in range(_DRAWS):
         new: dict[Node, Node] = {}
@@ -762,12 +800,9 @@ def _vanishes(c: Node, r: Node) -> bool:
                     total = elementwise("multiply", (total, new[arg]))
                 new[node] = total
             else:
-                return False
-        value = float(evaluate([new[c]], {})[0])
-        if value != 0.0 and not math.isnan(value):
-            return False
-        found = found or value == 0.0
-    return found
+                return []
+        values.append(float(evaluate([new[c]], {})[0]))
+    return values
 
 
 def _drawn(rng: np.random.Generator) -> float:

@@ -300,7 +300,10 @@ class _Parts:
         noise = _ALIKE * size + 8.0 * EQUAL * swing
         unlike = _both(equal, compare("less", noise, left))
         steep = apply("abs", _row(diagonal) - _column(diagonal)) + self._mixed_differences()
-        wide = compare("less", _BENT * (_row(total) + _column(total)), steep)
+        most = reduce("max", total, (total.ndim - 1,))
+        most = reshape(most, (*most.shape, 1, 1))
+        # zeros that are nearly none have slopes of their own, which are none beside the largest one
+        wide = compare("less", _BENT * (_row(total) + _column(total)) + EQUAL * most, steep)
         bent = _both(_both(equal, wide), compare("less_equal", _BENT * size, largest * steep))
         near = elementwise("logical_or", (equal, compare("less_equal", left, _ROUNDING * (size + swing))), BOOL)
         quotient = where(near, limit, change / where(near, 1.0, gap))

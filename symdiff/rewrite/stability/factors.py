@@ -10,8 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...graph import Node, constant, elementwise
-from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
+import numpy as np
+
+from ...graph import REAL, Node, constant, elementwise, postorder
+from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder, beginning_of
 from ...ground.gc_pause import noted
@@ -33,6 +35,8 @@ from .lengths import by_square, is_length, root_of
 _TERMS = 7
 #: The highest power that is one of a sum, and of a variable that cancels.
 _POWER, _ORDER = 8, 5
+#: Most nodes of which numbers are computed, and at how many points.
+_NODES, _DRAWS = 64, 8
 ONE = constant(1.0)
 TABLE: dict[str, list[Remainder]] = {}
 for _each in REMAINDERS:
@@ -112,7 +116,7 @@ def _may_be_of_one_variable(parts: Sequence[Node]) -> bool:
 @noted
 def _vanishing_sum(node: Node) -> Vanishing | None:
     parts = _parts(node)
-    return (_remainder(parts.terms) if parts.of_one else None) or _difference(node)
+    return (_remainder(parts.terms) if parts.of_one else None) or _difference(node) or _slope(node, parts.terms)
 
 
 @noted
@@ -154,6 +158,43 @@ def _difference(node: Node) -> Vanishing | None:
         if r is not None and r > 0:
             return Vanishing(sign * scale, as_node(t), TABLE["exp"][0], 1, elementwise("exp", (as_node(first),)))
     return None
+
+
+def _slope(node: Node, terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+    """Return how the slope of a quotient vanishes times a power of its variable: exp(x) - (exp(x) - 1) / x."""
+    for c, term in terms:
+        number, rest = without_numbers(term)
+        for base, n in factors_of(rest, _TERMS, look=peel).parts:
+            kind = ROWS.get(base.op)
+            if n != 1.0 or kind is None or kind.name != base.op or scalar_constant(base.args[0]) != 0.0:
+                continue
+            u = base.args[1]
+            slope = elementwise(base.op, (ONE, u))
+            scale = -c * number / kind.order
+            if _are_alike(node, powers_multiplied([(slope, 1), (u, kind.order)], scale)):
+                return Vanishing(scale, u, None, kind.order, slope)
+    return None
+
+
+def _are_alike(node: Node, other: Node) -> bool:
+    """Tell whether two formulas have the same values at random points; False of what has axes."""
+    from ...graph.reference.interpret import evaluate  # not needed by an import
+
+    leaves = [part for part in postorder([node, other], most=_NODES + 1) if not part.args]
+    inputs = [part for part in leaves if not part.is_constant]
+    if len(leaves) > _NODES or not all(part.is_input and part.dtype is REAL and not part.shape for part in inputs):
+        return False
+    held = 0
+    rng = np.random.default_rng(0)
+    for _ in range(_DRAWS):
+        point = {part.name: float(rng.choice((-1.0, 1.0)) * rng.uniform(0.02, 0.25)) for part in inputs}
+        with np.errstate(all="ignore"):
+            one, two = map(float, evaluate([node, other], point))
+        if math.isfinite(one) and math.isfinite(two):
+            if not math.isclose(one, two, rel_tol=1e-9):
+                return False
+            held += 1
+    return held >= _DRAWS // 2
 
 
 def _remainder(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
