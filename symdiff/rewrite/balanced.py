@@ -71,6 +71,7 @@ _FAR: dict[str, Callable[[Points], Points]] = {
 _LOOKED = union(map(bit_of, _FAR))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # logarithms are infinite of 0 and of what overflows
 def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> list[Node]:
     """Order the factors of products in which several overflow or vanish, above and below.
 

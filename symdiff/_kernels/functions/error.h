@@ -153,9 +153,9 @@ static __attribute__((unused)) void sd_faddeeva_upper(int most, double x, double
   for (int k = -14; k <= 14; k++) {
     double t = step * k + (moved ? 0.25 : 0), dx = x - t;
     if (moved && k == 14) break;
-    size = 1 / (dx * dx + y * y);
-    part[0] = dx * size; /* 1 / (z - t) */
-    part[1] = -y * size;
+    size = dx * dx + y * y;
+    part[0] = dx / size; /* 1 / (z - t), by quotients: a derivative has powers of it, which cancel */
+    part[1] = -y / size;
     size = weights[moved][k < 0 ? -k - moved : k];
     power[0] = -part[1] * size; /* i times it */
     power[1] = part[0] * size;
