@@ -122,7 +122,8 @@ REFERENCE = {
 
 #: Families of functions whose order is known beforehand.
 ORDERED = {each.name for each in REMAINDERS} | {each.name for each in DIFFERENCES}
-ORDERED |= {"dawsn_derivative", "ive_derivative", "log_rising", "log_rising_slope", "power_remainder", "voigt_real", "voigt_imag"}
+ORDERED |= {"dawsn_derivative", "ive_derivative", "log_rising", "log_rising_slope"}
+ORDERED |= {"power_remainder", "voigt_real", "voigt_imag"}
 
 
 def reference(name: str) -> Any:

@@ -182,7 +182,8 @@ def _are_alike(node: Node, other: Node) -> bool:
 
     leaves = [part for part in postorder([node, other], most=_NODES + 1) if not part.args]
     inputs = [part for part in leaves if not part.is_constant]
-    if node.shape or other.shape or len(leaves) > _NODES or not all(part.is_input and part.dtype is REAL and not part.shape for part in inputs):
+    scalars = [part for part in inputs if part.is_input and part.dtype is REAL and not part.shape]
+    if node.shape or other.shape or len(leaves) > _NODES or len(scalars) < len(inputs):
         return False
     held = 0
     rng = np.random.default_rng(0)
