@@ -504,7 +504,7 @@ class Shifted:
             return x[(*ahead, slice(self.by, None))]
         if isinstance(x.shape[axis], int) and -self.by > x.shape[axis]:
             raise ShapeError(f"positions {-self.by} in front of those of an axis of length {x.shape[axis]}")
-        before: Array = np.concatenate([x[(*ahead, slice(self.by, None))], x], axis)  # type: ignore[assignment]
+        before: Array = np.concatenate([x[(*ahead, slice(self.by, None))], x], axis)  # type: ignore[assignment]  # NumPy's types know no symbols
         return before
 
 

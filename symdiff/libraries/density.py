@@ -38,7 +38,7 @@ from ..ground.guard import guarded
 from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
-from .variables import free_positions, mirrored
+from .variables import free_positions, mirrored, name_of
 
 __all__ = ["Density", "Transform", "density", "transform_of"]
 
@@ -333,7 +333,7 @@ class Density:
         """
         if not isinstance(variables, Mapping):
             raise ArgumentError(f"variables={variables!r:.60}; expected a dict: {', '.join(self._variables)}")
-        given = {str(key.node.name) if isinstance(key, Array) else key: value for key, value in variables.items()}
+        given = {name_of(key): value for key, value in variables.items()}
         if given.keys() != self._variables.keys():
             came = ", ".join(map(str, given)) or "none"
             raise ArgumentError(f"variables {came}; expected {', '.join(self._variables)}")

@@ -29,6 +29,7 @@ from ..graph.sizes import named as letter
 from ..ground.guard import described, guarded
 from ..runtime.calls.arguments import as_floats
 from .objective import Objective
+from .variables import name_of
 
 __all__ = ["OptimizationProblem", "Optimum", "problem"]
 
@@ -116,7 +117,7 @@ class OptimizationProblem:
         bounds: Mapping[str, tuple[Floats, Floats]],
     ) -> None:
         self._names = [str(one.node.name) for one in variables]
-        self._parameters = {_title(one): one for one in parameters}
+        self._parameters = {name_of(one): one for one in parameters}
         #: The inputs that parameters are, and those that are several.
         inputs = {str(part.node.name): part for one in parameters for part in leaves(one)}
         several = {name: one for name, one in self._parameters.items() if isinstance(one, SparseMatrix)}
@@ -217,7 +218,7 @@ class OptimizationProblem:
         )  # fmt: skip
 
     def _arguments(self, parameters: Mapping[str, Any] | None) -> list[Floats]:
-        given = {_title(name): value for name, value in (parameters or {}).items()}
+        given = {name_of(name): value for name, value in (parameters or {}).items()}
         unknown = [name for name in given if name not in self._parameters]
         missing = [name for name in self._parameters if name not in given]
         if unknown or missing:
@@ -246,7 +247,7 @@ class OptimizationProblem:
         if start is None:
             return np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
         if isinstance(start, Mapping):
-            given = {str(name.node.name) if isinstance(name, Array) else name: v for name, v in start.items()}
+            given = {name_of(name): value for name, value in start.items()}
             unknown = [str(name) for name in given if name not in self._names]
             if unknown:
                 raise ArgumentError(f"a start for {', '.join(unknown)}; expected variables: {', '.join(self._names)}")
@@ -383,7 +384,7 @@ class OptimizationProblem:
             that the equations of Karush, Kuhn and Tucker are differentiated to, with the same constraints active
             (Fiacco, Introduction to Sensitivity and Stability Analysis, 1983, 3.2). Nan where that system is singular.
         """
-        name = _title(parameter)
+        name = name_of(parameter)
         if name not in self._parameters:
             raise ArgumentError(f"no parameter {name!r:.60}; expected one of {', '.join(self._parameters) or 'none'}")
         args = [optimum.parameters[own] for own in self._parameters]
@@ -732,7 +733,7 @@ def problem(
         raise ArgumentError("a problem without variables; expected symbols that the solver may move")
     for one in [*wanted, *given]:
         if fixed(one.shape) is None:
-            raise ShapeError(f"{_title(one)} has shape {show(one.shape)}; expected numbers for sizes in a problem")
+            raise ShapeError(f"{name_of(one)} has shape {show(one.shape)}; expected numbers for sizes in a problem")
     named = {str(one.node.name): one for one in wanted}
     ends = {}
     for key, pair in (bounds or {}).items():
@@ -741,13 +742,6 @@ def problem(
             raise ArgumentError(f"bounds of {name!r:.60}; expected variables: {', '.join(named)}")
         ends[name] = _ends(pair, name, named[name].shape)
     return OptimizationProblem(minimize, constraints, wanted, given, ends)
-
-
-def _title(one: Any) -> Any:
-    """Return the name of a symbol, or a name."""
-    if isinstance(one, SparseMatrix):
-        return one.name
-    return str(one.node.name) if isinstance(one, Array) else one
 
 
 def _listed(value: Any) -> list[Any]:

@@ -34,6 +34,7 @@ __all__ = [
     "in_order",
     "in_square",
     "mirrored",
+    "name_of",
     "order_behind",
     "point_of",
     "spread",
@@ -331,3 +332,8 @@ class Variables:
                 f"the size {size} of {', '.join(self.names)} cannot be told from one vector and the other arguments; "
                 "expected numbers in the place of all letters but one, such as sd.matrix('A', 6, 3)"
             ) from None
+
+
+def name_of(key: Any) -> Any:
+    """Return the name of a symbol or of a sparse matrix; what is a name stays."""
+    return str(key.node.name) if isinstance(key, Array) else getattr(key, "name", key)

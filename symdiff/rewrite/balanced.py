@@ -71,7 +71,6 @@ _FAR: dict[str, Callable[[Points], Points]] = {
 _LOOKED = union(map(bit_of, _FAR))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # logarithms are infinite of 0 and of what overflows
 def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> list[Node]:
     """Order the factors of products in which several overflow or vanish, above and below.
 
@@ -79,8 +78,8 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
     ----------
     roots : sequence of Node
     derived : sequence of bool
-        Which of them are derivatives, whose products nobody wrote: an order is taken for these that is much more often
-        better than worse. By default none.
+        Which of them are derivatives, whose products nobody wrote. For these an order may be worse at some points, if
+        it is better at many more. By default none.
 
     Examples
     --------
@@ -96,17 +95,18 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
     uses = Counter(arg for node in order for arg in node.args)
     new: dict[Node, Node] = {}
     sizes = _Sizes()
-    for node in order:
-        made = node
-        for arg in node.args:
-            if new[arg] is not arg:
-                made = rebuild(node, tuple([new[arg] for arg in node.args]))
-                break
-        if made.is_multiplicative:
-            made = _balanced(made, sizes, node in written, uses)
-        if made is not node:
-            uses[made] += uses[node]
-        new[node] = made
+    with np.errstate(all="ignore"):  # values far out overflow, and logarithms of them and of 0 are infinite
+        for node in order:
+            made = node
+            for arg in node.args:
+                if new[arg] is not arg:
+                    made = rebuild(node, tuple([new[arg] for arg in node.args]))
+                    break
+            if made.is_multiplicative:
+                made = _balanced(made, sizes, node in written, uses)
+            if made is not node:
+                uses[made] += uses[node]
+            new[node] = made
     return [new[root] for root in roots]
 
 
@@ -210,7 +210,7 @@ def _instead(product: Node, total: Node, term: Node) -> Node:
     """Put a term in the place of a sum that is a factor."""
     if product is total:
         return term
-    if product.op in ("multiply", "divide", "negative"):
+    if _is_product(product):
         return elementwise(product.op, tuple([_instead(arg, total, term) for arg in product.args]))
     return product
 
@@ -221,7 +221,7 @@ def _reach(product: Node, sizes: _Sizes) -> Points:
     todo = [product]
     while todo:
         node = todo.pop()
-        if node.is_multiplicative or node.is_negation or node.is_power:
+        if _is_product(node) or node.is_power:
             found = np.maximum(found, np.abs(sizes.of(node)))
             todo += node.args[: 1 if node.is_power else 2]
     return found
@@ -263,17 +263,10 @@ class _Sizes:
 
     def of(self, root: Node) -> Points:
         """Return the logarithms of a node's size."""
-        found = self.known.get(root)
-        if found is None:
-            with np.errstate(all="ignore"):
-                found = self._computed(root)
-        return found[1]
-
-    def _computed(self, root: Node) -> tuple[Points, Points]:
-        for node in postorder([root], lambda node: node in self.known):
-            if node not in self.known:
+        if root not in self.known:
+            for node in postorder([root], lambda node: node in self.known):
                 self.known[node] = _value_of(node, [self.known[arg] for arg in node.args])
-        return self.known[root]
+        return self.known[root][1]
 
 
 def _value_of(node: Node, args: Sequence[tuple[Points, Points]]) -> tuple[Points, Points]:

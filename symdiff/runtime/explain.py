@@ -27,8 +27,6 @@ __all__ = ["Cause", "Explanation", "explain", "find_cause"]
 
 Values = npt.NDArray[Any]
 
-#: Iterations of a search that was told of no other number.
-USUAL = 50
 #: Length of the text of a part, and number of elements that are tried one by one.
 _LONGEST, _TRIED = 160, 64
 
@@ -170,6 +168,8 @@ def _descend(node: Node, found: Mapping[Node, Values]) -> Cause:
 
 def _unsolved(rule: ImplicitRule, values: Sequence[Values]) -> str:
     """Return why a search found no solution."""
+    from ..frontend.functions.solutions import AT_MOST  # not needed by other explanations
+
     known = {parameter.name: value for parameter, value in zip(rule.parameters, values, strict=True)}
     given = [values[number] for number in rule.given]
     assert rule.letter is not None
@@ -181,7 +181,7 @@ def _unsolved(rule: ImplicitRule, values: Sequence[Values]) -> str:
             told = f"the equation is {low:.6g} and {high:.6g} at {at}"
             return f"{told}, the ends of the bracket; expected different signs"
     steps, _, converged = evaluate(rule.told, known)
-    if converged or steps < dict(rule.options).get("at_most", USUAL):
+    if converged or steps < dict(rule.options).get("at_most", AT_MOST):
         what = "no minimum, or none that is finite" if rule.name == "minimizer" else "no root, as at a pole or a jump"
         return f"the search ended where there is {what}"
     return f"the search did not converge in {int(steps)} iterations; expected another start, or at_most= of more"

@@ -38,12 +38,8 @@ _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
 
 @rule("add subtract multiply divide", "y / m - (y a + 1) / (1 + a m), (x**2 - 1) / (x - 1)",
       "(y - m) / (m (1 + a m)), x + 1", "shown", below=(INVERSE,))
-def _in_lowest_terms(node: Node) -> Node | None:
-    return _in_lower_terms(node)
-
-
 @noted
-def _in_lower_terms(node: Node) -> Node | None:
+def _in_lowest_terms(node: Node) -> Node | None:
     """Divide what is above and below by their greatest common divisor, where that is shorter."""
     order = _operations(node)
     opened = None if order is None else _Polynomials.of(order, {})
@@ -70,9 +66,7 @@ _SQUARES = {
     "cosh": (1, 1, "sinh"),
     "sech": (1, -1, "tanh"),
 }
-
-
-#: Functions beside whose cosine something may cancel, by their sines.
+#: Functions that may cancel beside a cosine of the same argument, and the sine that belongs to it.
 _SINES = {"sin": "sin", "sinh": "sinh", "tanh": "tanh", "tan": "sin"}
 
 
@@ -105,7 +99,7 @@ def wholes_in_lowest_terms(root: Node) -> Node:
     while todo:
         node = todo[-1]
         if node not in new:
-            found = _in_lower_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
+            found = _in_lowest_terms(node) if node.op in PRODUCTS or node.op in SUMS else None
             if found is not None:
                 new[node] = found
             else:
@@ -273,7 +267,7 @@ class _Polynomials:
         return variable
 
     def _reduced(self, above: fmpq_mpoly, below: fmpq_mpoly) -> _Quotient:
-        """Put what stands under roots in place of their squares."""
+        """Put what squares are, of roots and of functions that are written by others, in their place."""
         for place, square in self.squares.items():
             above, below = (self._without_squares(p, place, square) for p in (above, below))
         return above, below
