@@ -136,7 +136,7 @@ def run(case: TextCase) -> str:
 
 def _printed(one: sd.Array, shapes: Shapes) -> str:
     """Tell whether the text that is printed is read as an array of the same shape."""
-    shown = str(one)
+    shown = one.text()
     if one.node.below & REPEATED:  # a loop is shown, and has no text
         return ""
     try:

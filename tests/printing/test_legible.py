@@ -148,7 +148,7 @@ ROWS = [
     ),
     Row(
         "(x - mean(x)) / std(x)", "x", {"x": "n"},
-        "u = unit(x - mean(x))\n(eye(n) - 1 / n - outer(u, u)) / std(x)",
+        "u = unit(x - mean(x))\n(eye(n) - outer(u, u) - 1 / n) / std(x)",
         lambda x: (np.eye(N) - 1 / N - np.outer(x - x.mean(), x - x.mean()) / (N * x.var())) / x.std(),
     ),
     Row("trace(X @ A @ X.T)", "X", {"X": ("m", "n"), "A": ("n", "n")}, "X @ (A + A.T)", lambda X, A: X @ (A + A.T)),

@@ -171,7 +171,7 @@ ROWS = [
     Row("norm(tanh(W@x+b)-y)**2", "W", {"W": ("m", "n"), "x": "n", "b": "m", "y": "m"},
         "2 * outer(sech(W @ x + b) ** 2 * (tanh(W @ x + b) - y), x)"),
     Row("(x-mean(x))/std(x)", "x", {"x": "n"},
-        "u = unit(x - mean(x))\n(eye(n) - 1 / n - outer(u, u)) / std(x)"),
+        "u = unit(x - mean(x))\n(eye(n) - outer(u, u) - 1 / n) / std(x)"),
     Row("x@y/(norm(x)*norm(y))", "x", {"x": "n", "y": "n"},
         "(y - (unit(x) @ y) * unit(x)) / (norm(x) * norm(y))"),
     Row("sum((P-outer(u,v))**2)", "u", {"P": ("m", "n"), "u": "m", "v": "n"},

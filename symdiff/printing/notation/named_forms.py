@@ -128,8 +128,8 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
 def _turned_difference(reader: Reader, term: Term) -> Term | None:
     """Write -(a - b) as b - a."""
     (x,) = term.args
-    if x.kind != "sum" or not any(x.data):
-        return None
+    if x.kind != "sum" or not any(x.data) or any(map(_holds_turn, x.args)):
+        return None  # the halves of a cross product meet by their signs
     return reader.sum([(part, not minus) for part, minus in zip(x.args, x.data, strict=True)], x.shape)
 
 
@@ -404,6 +404,10 @@ def _halves(term: Term) -> Sequence[_Turned]:
 def _is_turn(term: Term, axis: int = 0) -> bool:
     turns = ((axis, _FORTH), (axis, _BACK))
     return term.kind == "take" and term.data in turns and term.args[0].shape[axis] == 3
+
+
+def _holds_turn(term: Term, depth: int = 3) -> bool:
+    return _is_turn(term) or (depth > 0 and any(_holds_turn(arg, depth - 1) for arg in term.args))
 
 
 def _whole(reader: Reader, half: _Turned, first: Term) -> Term:
