@@ -65,6 +65,7 @@ from .access import (
 )
 from .bound import SCANS
 from .cost import NOMINAL, program_cost, turn_cost
+from .distribution import distribute
 from .element import Elements, PlacedTerm, Task, element_of, kept_label, placed_terms, sums_rows, task_of
 from .plan import Plan, check_phases, find_checks
 from .products import (
@@ -349,7 +350,7 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
-    roots = with_borders_apart([to_real(node) for node in _expand(outputs)])
+    roots = with_borders_apart([to_real(node) for node in _expand(distribute(outputs))])
     roots, symmetric = split_products(subtract_opposites(roots))
     # passes rebuild products, and with them those that are symmetric
     made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
