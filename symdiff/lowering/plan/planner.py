@@ -361,26 +361,26 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     with sizes_from():
         turned = turned_inverses(roots)
 
-        def plan(pieces: int, elements: int, apart: frozenset[Node], wanted: Sequence[Node] = roots) -> Plan:
-            planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
+        def plan(bounds: Bounds, wanted: Sequence[Node] = roots) -> Plan:
+            planner = _Planner(limit, symmetric, turned, bounds)
             planner.discover(wanted)
             return planner.finish(tuple(inputs), tuple(wanted))
 
-        found: list[Plan] = []
-        bounds: tuple[int, int, frozenset[Node]] = (FEW_PIECES, MOST, frozenset())
+        found: list[tuple[Plan, Bounds]] = []
+        bounds = Bounds(FEW_PIECES, MOST, frozenset())
         try:
-            found.append(plan(*bounds))
+            found.append((plan(bounds), bounds))
         except PiecesError as error:
-            for bounds in ((PIECES, FEW_ELEMENTS, frozenset()), (PIECES, MOST, moved_arrays(roots))):
+            for bounds in (Bounds(PIECES, FEW_ELEMENTS, frozenset()), Bounds(PIECES, MOST, moved_arrays(roots))):
                 with suppress(NoLoopError):
-                    found.append(plan(*bounds))
+                    found.append((plan(bounds), bounds))
             if not found:
                 raise error
-        best = min(found, key=_nominal_time)
+        best, bounds = min(found, key=lambda one: _nominal_time(one[0]))
         sums, terms = sum_arrays(roots, best.steps)
         if terms:
             with suppress(NoLoopError):
-                other = plan(bounds[0], bounds[1], bounds[2] | terms, sums)
+                other = plan(bounds._replace(apart=bounds.apart | terms), sums)
                 best = min(best, other, key=_nominal_time) if are_shared(terms, other.steps) else best
         return best
 
