@@ -48,7 +48,7 @@ __all__ = ["BACKENDS", "Backend", "Lowered", "begin_units", "plans_of"]
 
 #: Nanoseconds of a call of one sample by a program from which on there may be a plan for such calls.
 LEAST_ALONE = 700.0
-#: Operations, half a second of a compiler, from which on a program waits for a batch where a plan serves single samples.
+#: Operations from which on a program waits for a batch where a plan serves single samples: half a second to build.
 LONG = 5_000
 #: Nodes of a formula that is planned when a call first shares inputs: such a call waits for it.
 SHARED_NODES = 1_000
