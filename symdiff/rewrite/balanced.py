@@ -38,8 +38,8 @@ _LIMIT = 700.0
 _ORDINARY = 150.0
 #: Most factors that are looked at, and the highest power that is taken apart.
 _FACTORS, _HIGHEST = 16, 8
-#: Number of factors from which an order may matter.
-_SEVERAL = 3.0
+#: Number of factors from which an order may matter, and how many of them are large or small far out.
+_SEVERAL, _FAR_ONES = 3.0, 2.0
 #: How many times more points there are where an order is better than where it is worse.
 _FEWER = 8
 #: One of how many points is enough to take a sum apart.
@@ -128,7 +128,7 @@ def _may_leave(parts: Sequence[tuple[Node, float]]) -> bool:
         counts.setdefault(kind, []).append(n)
         if (base.below & _LOOKED) if not base.is_constant else _is_far(base):
             far += abs(n) * (1 + _is_short_sum(base))
-    if far >= _SEVERAL:
+    if far >= _FAR_ONES and sum(abs(n) for _, n in parts) >= _SEVERAL:
         return True
     return any(sum(map(abs, own)) >= _SEVERAL and min(own) < 0.0 < max(own) for own in counts.values())
 
