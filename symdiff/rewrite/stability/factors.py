@@ -126,7 +126,7 @@ def _vanishing_quotient(node: Node) -> Vanishing | None:
         found = _algebraic(parts.terms) or _exponent(parts.terms)
     if found is None and parts.of_one:
         found = _several(parts.terms)
-    return found
+    return found or _slope(node, parts.terms, functions=True)
 
 
 def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
@@ -160,18 +160,20 @@ def _difference(node: Node) -> Vanishing | None:
     return None
 
 
-def _slope(node: Node, terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+def _slope(node: Node, terms: Sequence[tuple[float, Node]], functions: bool = False) -> Vanishing | None:
     """Return how the slope of a quotient vanishes times a power of its variable: exp(x) - (exp(x) - 1) / x.
 
-    Times one power more, it is the difference of the function and its slope: tanh(x) - x * sech(x)**2.
+    Times one power more, it is the difference of one of the ``functions`` and its slope: tanh(x) - x * sech(x)**2.
     """
     for c, term in terms:
         number, rest = without_numbers(term)
         for base, n in factors_of(rest, _TERMS, look=peel).parts:
             kind, more = ROWS.get(base.op), 0
-            if n == 1.0 and base.op in _ONCE and peel(rest) is base:
+            if functions and n == 1.0 and base.op in _ONCE and peel(rest) is base:
                 kind, more, u = TABLE[base.op][0], 1, base.args[0]
-            elif n != 1.0 or kind is None or kind.name != base.op or scalar_constant(base.args[0]) != 0.0:
+            elif functions or n != 1.0 or kind is None or kind.name != base.op:
+                continue
+            elif scalar_constant(base.args[0]) != 0.0:
                 continue
             else:
                 u = base.args[1]
