@@ -215,6 +215,8 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
 
 #: Numbers up to which common divisors are looked for, and factors in common that are written in front of a sum.
 _LARGEST, _SEVERAL = 1e9, 3
+#: Number of terms from which some of them may be grouped.
+_PAIR = 2
 
 
 def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -> CollectedProduct:
@@ -232,6 +234,12 @@ def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -
         if least and counts(base):
             result.over[base] = least
     return result
+
+
+def _have_more(terms: Sequence[CollectedProduct], others: Sequence[CollectedProduct]) -> bool:
+    """Tell whether terms have a divisor in common where others have none, or a function that others have not."""
+    own, other = common_product(terms), common_product(others)
+    return bool(own.under and not other.under) or any(not is_leaf(base) for base in own.over.keys() - other.over.keys())
 
 
 #: Formulas of more nodes are shown as they are.
@@ -515,9 +523,7 @@ class _Collector:
             plain = [directed(term) for term in self.expanded(terms, alone=True)]
             terms = like_terms(plain)
             deeper = like_terms([directed(self.deep(term)) for term in plain])
-            if len(deeper) < len(terms) or (
-                len(terms) > 1 and common_product(deeper).under and not common_product(terms).under
-            ):
+            if len(deeper) < len(terms) or (len(terms) > 1 and _have_more(deeper, terms)):
                 terms = deeper
             multiplied = [directed(term) for term in self.expanded(terms, alone=False)]
             alike = like_terms(multiplied) if len(multiplied) <= WINDOW else multiplied
@@ -536,10 +542,30 @@ class _Collector:
                 common.take(self.total(rest, shape), 1)
                 return self.written(common, shape)
         if len(terms) <= WINDOW:
+            terms = self.grouped(terms, shape)
             terms = regrouped(
                 terms, self.sums, self.beginning, lambda whole: self.lengths[whole] > 2 and whole.shape == shape
             )
         return self.added(terms, shape)
+
+    def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:
+        """Write the factor of a function, or a divisor, that some terms have in common in front of these."""
+        while len(terms) > _PAIR:
+            places: dict[tuple[Node, bool], list[int]] = {}
+            for at, term in enumerate(terms):
+                for base in (*term.over, *term.under):
+                    if not is_leaf(base) and not base.is_contraction:
+                        places.setdefault((base, base in term.under), []).append(at)
+            several = [found for found in places.values() if 1 < len(found) < len(terms)]
+            if not several:
+                break
+            chosen = max(several, key=len)
+            inside = [terms[at] for at in chosen]
+            common = common_product(inside)
+            group = common.copy()
+            group.take(self.total([without_roots(without(term, common), common) for term in inside], shape), 1)
+            terms = [group if at == chosen[0] else term for at, term in enumerate(terms) if at not in chosen[1:]]
+        return terms
 
     def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:
         """Multiply out sums among the factors; only those that stand alone but for a number, if ``alone``."""

@@ -16,6 +16,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -38,14 +39,16 @@ _LIMIT = 700.0
 _ORDINARY = 150.0
 #: Most factors that are looked at, and the highest power that is taken apart.
 _FACTORS, _HIGHEST = 16, 8
-#: Number of factors from which an order may matter, and how many of them are large or small far out.
-_SEVERAL, _FAR_ONES = 3.0, 2.0
+#: Number of factors from which an order may matter.
+_SEVERAL = 3.0
 #: How many times more points there are where an order is better than where it is worse.
 _FEWER = 8
 #: One of how many points is enough to take a sum apart.
 _SOME = 32
 #: Number of points, and depth to which the form of what may have any size is told apart.
 _POINTS, _FORM = 512, 3
+#: Number of forms whose sizes are kept between formulas.
+_KEPT = 256
 
 #: Sizes of moderate numbers at the points: for exponentials, and for functions that vanish or grow faster.
 _SCALES = np.resize([700.0, 175.0], _POINTS)
@@ -131,9 +134,11 @@ def _may_leave(parts: Sequence[tuple[Node, float]], sizes: _Sizes) -> bool:
     for base, n in parts:
         kind = constant(abs(scalar_constant(base) or 0.0)) if base.is_constant else base
         counts.setdefault(kind, []).append(n)
-        if base in sizes.far if not base.is_constant else _is_far(base):
+        if base.is_constant:
+            far += abs(n) * 2.0 * _is_far(base)
+        elif base in sizes.far:
             far += abs(n) * (1 + _is_short_sum(base))
-    if far >= _FAR_ONES and sum(abs(n) for _, n in parts) >= _SEVERAL:
+    if far >= _SEVERAL:
         return True
     return any(sum(map(abs, own)) >= _SEVERAL and min(own) < 0.0 < max(own) for own in counts.values())
 
@@ -315,8 +320,13 @@ def _value_of(node: Node, args: Sequence[tuple[Points, Points]]) -> tuple[Points
 
 
 def _drawn(node: Node) -> tuple[Points, Points]:
-    """Return numbers that depend on the form of a node alone: half of them up to some hundred, others of any size."""
-    key = crc32(form_of(node, _FORM).encode())
+    """Return numbers that depend on the form of a node alone."""
+    return _of_any_size(crc32(form_of(node, _FORM).encode()))
+
+
+@lru_cache(_KEPT)
+def _of_any_size(key: int) -> tuple[Points, Points]:
+    """Return numbers and the logarithms of their sizes: half of them up to some hundred, others of any size."""
     way, size, sign = (_random(key + k * 0x9E3779B1) for k in range(3))
     rest = np.where(way < 0.6, 6.0 - 8.0 * size, 690.0 * (2.0 * size - 1.0))
     logs = np.where(way < 0.5, np.log(_SCALES * size), rest)
