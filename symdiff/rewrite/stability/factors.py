@@ -171,9 +171,7 @@ def _slope(node: Node, terms: Sequence[tuple[float, Node]], functions: bool = Fa
             kind, more = ROWS.get(base.op), 0
             if functions and n == 1.0 and base.op in _ONCE and peel(rest) is base:
                 kind, more, u = TABLE[base.op][0], 1, base.args[0]
-            elif functions or n != 1.0 or kind is None or kind.name != base.op:
-                continue
-            elif scalar_constant(base.args[0]) != 0.0:
+            elif functions or n != 1.0 or kind is None or kind.name != base.op or scalar_constant(base.args[0]) != 0.0:
                 continue
             else:
                 u = base.args[1]
