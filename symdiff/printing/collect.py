@@ -551,11 +551,12 @@ class _Collector:
     def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:
         """Write the factor of a function, or a divisor, that some terms have in common in front of these."""
         while len(terms) > _PAIR:
-            places: dict[tuple[Node, bool], list[int]] = {}
+            places: dict[tuple[Node, int], list[int]] = {}
             for at, term in enumerate(terms):
-                for base in (*term.over, *term.under):
+                own = [(base, 0) for base in term.over] + list(term.under.items())  # the same power of a divisor
+                for base, power in own:
                     if not is_leaf(base) and not base.is_contraction:
-                        places.setdefault((base, base in term.under), []).append(at)
+                        places.setdefault((base, power), []).append(at)
             several = [found for found in places.values() if 1 < len(found) < len(terms)]
             if not several:
                 break
