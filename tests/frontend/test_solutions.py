@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import solve_discrete_are
 from scipy.optimize import _tstutils, brentq, least_squares
 
 import symdiff as sd
@@ -225,6 +226,40 @@ def test_fixed_points() -> None:
         assert abs(value - exact) < 1e-15
         assert abs(slope - mp.cos(exact) / (1 + mp.sin(exact))) < 1e-15
     assert str(found) == "fixed_point(x -> c * cos(x), 1)"
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.0])
+@pytest.mark.parametrize("start", [0.0, 1.0, 10.0])
+def test_fixed_points_of_riccati_equations_are_those_that_steps_lead_to(start: float, scale: float) -> None:
+    """Each has several solutions; the one of the steps makes the closed loop stable, as SciPy's does."""
+    P, A, B = sd.matrix("P", 2, 2), sd.matrix("A", 2, 2), sd.matrix("B", 2, 1)
+    gain = np.linalg.solve(np.eye(1) + B.T @ P @ B, B.T @ P @ A)
+    solve = sd.compile(sd.fixed_point(A.T @ P @ (A - B @ gain) + np.eye(2), P, start * np.eye(2)), [A, B])
+    rng = np.random.default_rng(int(10 * scale))
+    systems = [(scale * rng.normal(size=(2, 2)), rng.normal(size=(2, 1))) for _ in range(30)]
+    systems.append((np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.005], [0.1]])))
+    found = solve(*map(np.array, zip(*systems, strict=True)))
+    for own, (left, right) in zip(found, systems, strict=True):
+        np.testing.assert_allclose(own, solve_discrete_are(left, right, np.eye(2), np.eye(1)), rtol=1e-6)
+
+
+def test_fixed_points_that_steps_leave_are_found_where_no_other_is() -> None:
+    k = sd.compile(sd.fixed_point(a * x * (1 - x), x, 0.01))
+    np.testing.assert_allclose(k(np.array([0.5, 1.5, 2.0, 2.9])), [0.0, 1 / 3, 0.5, 1 - 1 / 2.9], atol=1e-12)
+    assert sd.compile(sd.fixed_point(3 * x - a, x, 0.0))(4.0) == 2.0
+    v, w = sd.vector("v", 2), sd.vector("w", 2)
+    np.testing.assert_allclose(sd.compile(sd.fixed_point(-5 * v + w, v, w))([6.0, 12.0]), [1, 2], rtol=1e-15)
+
+
+def test_ends_of_brackets_may_be_roots_and_poles() -> None:
+    low, high = sd.scalar("low"), sd.scalar("high")
+    poles = (1 / x - a, 4.0), (np.log(x) - a, np.exp(0.25)), (x**-2 - a, 2.0)
+    for f, root in (*poles, (x - a, 0.25), (x * x - x / 4, 0)):
+        for first, last in ((0.0, 5.0), (5.0, 0.0)):
+            ends = sd.compile(sd.root(f, x, bracket=(low, high)), [a, low, high])
+            np.testing.assert_allclose(ends(0.25, first, last), root, rtol=1e-14)
+            np.testing.assert_allclose(ends(0.25, root, 5.0), root, rtol=1e-14)
+        np.testing.assert_allclose(sd.compile(sd.root(f, x, bracket=(0, 5)), [a])(0.25), root, rtol=1e-14)
 
 
 def test_minimizers_and_their_derivatives() -> None:
