@@ -228,6 +228,28 @@ def test_fixed_points() -> None:
     assert str(found) == "fixed_point(x -> c * cos(x), 1)"
 
 
+LEFT: list[Callable[..., Any]] = [
+    lambda x, p: np.arctan2((x + 1) * np.sin(x + 1), x[::-1] + 2 * p + x) + 10 * x - 3 * p,
+    lambda x, p: np.arctan2(p, np.hypot(x, 1.0)) + x - np.linalg.norm(p) * x[::-1] / 4,
+    lambda x, p: np.sin(x) @ p * x + 3 * x - p[::-1],
+]
+
+
+@pytest.mark.parametrize("f", LEFT)
+@pytest.mark.parametrize("find", [sd.root, lambda g, x, start: sd.fixed_point(x - g / 12, x, start)])
+def test_slopes_of_systems_of_any_size_are_those_of_a_size(f: Callable[..., Any], find: Callable[..., Any]) -> None:
+    """Residuals, their lengths and a solution are sums of the same rows: a plan adds them up in one loop."""
+    found = []
+    for n in (3, "n"):
+        u, p, s = sd.vector("u", n), sd.vector("p", n), sd.scalar("s")
+        solution = find(f(u, p), u, p)
+        k = sd.compile([solution, sd.jacobian(solution, p)], [p, s], backend="interpreter")
+        found.append(k(np.array([0.5, 0.2, -0.3]), 1.0))
+    for own, other in zip(*found, strict=True):
+        assert np.isfinite(own).all()
+        np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("scale", [0.4, 1.0, 2.0])
 @pytest.mark.parametrize("start", [0.0, 1.0, 10.0])
 def test_fixed_points_of_riccati_equations_are_those_that_steps_lead_to(start: float, scale: float) -> None:
