@@ -187,7 +187,7 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error", invertib
     >>> from symdiff import jvp, vector
     >>> x, v = vector("x", 3), vector("v", 3)
     >>> jvp([x * x, x @ x], x, v)
-    [2 * v * x, 2 * (v @ x)]
+    [2 * x * v, 2 * (v @ x)]
     """
     group = _group(wrt)
     if is_structure(f):

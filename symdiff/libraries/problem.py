@@ -218,7 +218,9 @@ class OptimizationProblem:
         success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
         told = dict(zip(self._parameters, args, strict=True))
         least = float(self.objective.fun(x, *args))
-        doubt = self._unbounded(x, least) or (self._falling(x, args, lagrange) if success else "")
+        # HiGHS takes convex problems alone
+        asked = success and method != "highs"
+        doubt = self._unbounded(x, least) or (self._falling(x, args, lagrange) if asked else "")
         success = success and not doubt
         message = found.message if success else f"{found.message}{doubt or self._worst(x, args, violation)}"
         return Optimum(
