@@ -16,6 +16,7 @@ from symdiff.calculus.rules import LAWS
 from symdiff.codegen import TARGETS, print_files
 from symdiff.compiler import compile
 from symdiff.frontend.numpy.library import LIBRARY, MODULES, Entry
+from symdiff.frontend.numpy.operands import names_of
 from symdiff.frontend.text.vocabulary import DERIVATIVES, TEXT_FUNCTIONS
 from symdiff.graph import BOOL, Node, elementwise, input
 from symdiff.graph.scalars.functions import ALIASES, FUNCTIONS, Function, Partial, where
@@ -47,9 +48,9 @@ are, `np.median(x)`; symdiff's modules hold these, and `sd.function(name)` gives
 SCALAR = """## Functions of numbers
 
 Applied element by element, with broadcasting. Partial derivatives are formulas of the same functions, so they can be
-differentiated again. The arguments are called x and y in their order. A DLMF number is a section of the
-[Digital Library of Mathematical Functions](https://dlmf.nist.gov). *Tested on* is where the tests draw arguments from,
-to third order, besides the ends of the domain.
+differentiated again. Arguments are called x, or by the names that are shown with a function, in NumPy's and SciPy's
+order. A DLMF number is a section of the [Digital Library of Mathematical Functions](https://dlmf.nist.gov). *Tested on*
+is where the tests draw arguments from, to third order, besides the ends of the domain.
 """
 
 KINKS = """**At kinks and ties** first derivatives are composed by the chain rule from those of single kinks: `abs`
@@ -213,9 +214,8 @@ def _code(shown: str) -> str:
 
 
 def _symbols(row: Function) -> list[Node]:
-    names = {1: ("x",), 2: ("x", "y"), 3: ("c", "x", "y"), 4: ("b", "c", "x", "y")}[row.arity]
     bools = [row.takes is BOOL or (row.name == "where" and i == 0) for i in range(row.arity)]
-    return [input(name, (), BOOL if is_bool else "real") for name, is_bool in zip(names, bools, strict=True)]
+    return [input(name, (), BOOL if is_bool else "real") for name, is_bool in zip(row.arguments, bools, strict=True)]
 
 
 def _partial(row: Function, i: int) -> str:
@@ -237,20 +237,20 @@ def _partial(row: Function, i: int) -> str:
 
 #: Derivatives of functions whose first argument is an order, a number: by the others, or by the last one alone.
 _OF_ORDERS: dict[str, str | tuple[str, ...]] = {
-    "zeta_by_s": ("zeta_by_s(c + 1, x, y)", "-x * zeta_by_s(c, x + 1, y) - c * zeta_by_s(c - 1, x + 1, y)"),
-    "wofz_real": ("wofz_real(c + 1, x, y)", "-wofz_imag(c + 1, x, y)"),
-    "wofz_imag": ("wofz_imag(c + 1, x, y)", "wofz_real(c + 1, x, y)"),
-    "voigt_real": ("voigt_real(b + 1, c, x, y)", "x * voigt_real(b + 2, c, x, y)", "-voigt_imag(b + 1, c, x, y)"),
-    "voigt_imag": ("voigt_imag(b + 1, c, x, y)", "x * voigt_imag(b + 2, c, x, y)", "voigt_real(b + 1, c, x, y)"),
-    "polygamma": "polygamma(x + 1, y)",
-    "spherical_jn": "(x * j(x - 1, y) - (x + 1) * j(x + 1, y)) / (2 * x + 1)",
-    "log_ndtr_derivative": "log_ndtr_derivative(x + 1, y)",
-    "expn": "-expn(x - 1, y)",
-    "i_moment": "-sign(y) * i_moment(x + 1, y)",
-    "ive_derivative": "ive_derivative(c + 1, x, y)",
-    "k_moment": "-k_moment(c + 1, x, y)",
-    "ellipk_derivative": "-ellipk_derivative(x + 1, y)",
-    "ellipe_derivative": "-ellipe_derivative(x + 1, y)",
+    "zeta_by_s": ("zeta_by_s(n + 1, s, q)", "-s * zeta_by_s(n, s + 1, q) - n * zeta_by_s(n - 1, s + 1, q)"),
+    "wofz_real": ("wofz_real(n + 1, x, y)", "-wofz_imag(n + 1, x, y)"),
+    "wofz_imag": ("wofz_imag(n + 1, x, y)", "wofz_real(n + 1, x, y)"),
+    "voigt_real": ("voigt_real(n + 1, x, s, g)", "s * voigt_real(n + 2, x, s, g)", "-voigt_imag(n + 1, x, s, g)"),
+    "voigt_imag": ("voigt_imag(n + 1, x, s, g)", "s * voigt_imag(n + 2, x, s, g)", "voigt_real(n + 1, x, s, g)"),
+    "polygamma": "polygamma(n + 1, x)",
+    "spherical_jn": "(n * j(n - 1, x) - (n + 1) * j(n + 1, x)) / (2 * n + 1)",
+    "log_ndtr_derivative": "log_ndtr_derivative(n + 1, x)",
+    "expn": "-expn(n - 1, x)",
+    "i_moment": "-sign(x) * i_moment(n + 1, x)",
+    "ive_derivative": "ive_derivative(n + 1, v, x)",
+    "k_moment": "-k_moment(n + 1, v, x)",
+    "ellipk_derivative": "-ellipk_derivative(n + 1, p)",
+    "ellipe_derivative": "-ellipe_derivative(n + 1, p)",
 }
 
 
@@ -273,7 +273,8 @@ def scalar_rows(special: bool, internal: bool = False) -> Iterable[Sequence[str]
             continue  # nobody meets these by name
         if bool(INTERNAL.search(row.name)) != internal or (_is_special(row) != special and not internal):
             continue
-        names = [row.name, *others.get(row.name, [])]
+        arguments = f"({', '.join(row.arguments)})" if row.arity > 1 else ""
+        names = [row.name + arguments, *others.get(row.name, [])]
         partials = [_partial(row, i) for i in range(row.arity)]
         yield (", ".join(map(_code, names)), "; ".join(partials), _domain(row), _source(row))
 
@@ -298,7 +299,10 @@ def _subject(entry: Entry) -> str:
 
 def _arguments(entry: Entry) -> str:
     most = "any number" if entry.most is None else str(entry.most)
-    return most if entry.most == entry.least else f"{entry.least} to {most}" if entry.most else f"{entry.least} or more"
+    more = f"{entry.least} to {most}" if entry.most else f"{entry.least} or more"
+    count = most if entry.most == entry.least else more
+    names = names_of(entry) if entry.most != 1 else ()
+    return f"{count}: {', '.join(map(_code, names))}" if names else count
 
 
 #: Operations that take the symmetric part of a matrix.

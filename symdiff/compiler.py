@@ -134,7 +134,7 @@ def compile(
     batch : sequence of Array, SymPy symbol or str, optional
         Inputs that may have batch axes; by default all.
     reduce : {None, "sum"}
-        Sum every output over the batch, inside the kernel.
+        Sum every output over the batch, inside the kernel. A mean is ``k(x) / len(x)``.
     batch_axis : {0, -1}
         Where the batch axes stand: before a sample's axes, or behind them (columns).
     backend : {"auto", "native", "interpreter", "numpy", "cython"}

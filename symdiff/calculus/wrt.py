@@ -38,7 +38,7 @@ from .modes import pushforward
 from .selections import has_jumps, mean_of_sides, selections_that_meet, without_sides
 from .spectra.projectors import in_projectors
 
-__all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection"]
+__all__ = ["Cut", "InputPart", "Known", "Orders", "disconnection", "refuse_disconnected"]
 
 #: Simplified nodes, for derivatives of one formula with respect to several arrays.
 Known: TypeAlias = dict[Node, Node]
@@ -159,6 +159,15 @@ def _is_choice(node: Node) -> bool:
 _NAMES = 30
 
 
+def refuse_disconnected(node: Node, views: Sequence[InputPart]) -> None:
+    """Refuse variables that a formula does not depend on."""
+    sought = {view.base for view in views}
+    below = sought.intersection((inputs_of if all(base.is_input for base in sought) else postorder)([node]))
+    for view in views:
+        if view.base not in below:
+            raise DisconnectedInputError(disconnection(node, view.node))
+
+
 class Cut:
     """The formula with its variables made inputs, without names, stabilised; and the way back.
 
@@ -169,13 +178,9 @@ class Cut:
     def __init__(self, node: Node, group: Sequence[Node], disconnected: str, opened: bool = False) -> None:
         if disconnected not in ("error", "zero"):
             raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
-        views = [InputPart(w) for w in group]
-        sought = {view.base for view in views}
-        below = sought.intersection((inputs_of if all(base.is_input for base in sought) else postorder)([node]))
-        for view in views:
-            if disconnected == "error" and view.base not in below:
-                raise DisconnectedInputError(disconnection(node, view.node))
-        self.views = views
+        views = self.views = [InputPart(w) for w in group]
+        if disconnected == "error":
+            refuse_disconnected(node, views)
         bases = list(dict.fromkeys(view.base for view in views))
         stand_in = {
             b: placeholder(("wrt", i), b.shape, text=_text(b)) for i, b in enumerate(bases) if not b.is_input

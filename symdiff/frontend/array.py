@@ -430,9 +430,13 @@ class Array(Operand):
         if func.__module__ == "numpy.fft":  # its results are complex arrays, which a later stage makes
             return later.complexes.transform(func.__name__, args, kwargs)
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
-        return call(own or _entry(func.__name__), args, kwargs)
+        # np.eye(n, like=x) brings all its defaults
+        named = {key: value for key, value in kwargs.items() if value not in _DEFAULTS.get(key, ())}
+        return call(own or _entry(func.__name__), args, named)
 
 
+#: What NumPy's functions bring where nothing was asked for.
+_DEFAULTS: dict[str, tuple[Any, ...]] = {"dtype": (None, float), "order": ("C",), "device": (None,)}
 _METHODS = {
     **{
         name: name

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..calculus import derivatives as nodes
-from ..calculus.wrt import InputPart
+from ..calculus.wrt import InputPart, refuse_disconnected
 from ..errors import ArgumentError, DtypeError, LimitError, ShapeError
 from ..graph import BOOL, INT, Node, concatenate, reshape
 from ..graph.scalars.functions import to_real
@@ -20,7 +20,7 @@ from ..rewrite import simplify
 from .array import Array, asarray
 from .display import FormulaTuple, shown
 from .numpy.operands import as_node, find_spans, provenance_of
-from .outputs import is_structure, leaves, pack, template_of, unpack
+from .outputs import is_structure, leaves, pack, template_of, transform, unpack
 from .provenance import Facts, Provenance, of_spans
 
 #: Variables of a derivative: an array, or several in a tuple, list, dict or dataclass.
@@ -80,7 +80,7 @@ def gradient(
     group, trail = _group(wrt), _Trail(f, invertible=invertible)
     parts = _by(convention, nodes.gradient(formula := _formula(f), group, disconnected, trail), group, 0)
     if joined:
-        return trail.arrays([concatenate([reshape(part, (part.size,)) for part in parts], 0)])[0]
+        return trail.arrays([_flat(parts)])[0]
     return _as_given(wrt, trail.arrays(parts, of=convention == "projected" and (formula, group)))
 
 
@@ -152,10 +152,10 @@ def vjp(
     6 * x + 2 * x ** 2
     """
     if is_structure(f):
-        outputs = [_formula(one) for one in leaves(f)]
+        outputs = _several(f)
         seeds = zip(unpack(template_of(f), seed, "the seed"), outputs, strict=True)
         parts = [_direction(one, own.shape, "seed", "its formula") for one, own in seeds]
-        node, cotangent = (concatenate([reshape(one, (one.size,)) for one in each], 0) for each in (outputs, parts))
+        node, cotangent = _flat(outputs), _flat(parts)
     else:
         node = _formula(f)
         cotangent = _direction(seed, node.shape, "seed", "the formula")
@@ -164,12 +164,12 @@ def vjp(
     return _as_given(wrt, trail.arrays(_by(convention, results, group, 0)))
 
 
-def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error", invertible: bool = False) -> Array:
+def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error", invertible: bool = False) -> Any:
     """Return the directional derivative: the product of the Jacobian with a tangent.
 
     Parameters
     ----------
-    f : Array
+    f : Array, or a structure of Array
     wrt : Array, or tuple or list of Array
     tangent : Array or array_like, or a tuple or list of them
         Direction, of the shape of ``wrt`` (one for each, if there are several).
@@ -179,11 +179,23 @@ def jvp(f: Any, wrt: Wrt, tangent: Any, *, disconnected: str = "error", invertib
 
     Returns
     -------
-    Array
-        Of the shape of ``f``.
+    Array, or a structure of Array
+        Of the shape of ``f``, for each formula of a structure.
+
+    Examples
+    --------
+    >>> from symdiff import jvp, vector
+    >>> x, v = vector("x", 3), vector("v", 3)
+    >>> jvp([x * x, x @ x], x, v)
+    [2 * x * v, 2 * (v @ x)]
     """
-    node, group = _formula(f), _group(wrt)
-    directions = _directions(wrt, group, tangent)
+    group = _group(wrt)
+    if is_structure(f):
+        if disconnected == "error":
+            refuse_disconnected(_flat(_several(f)), [InputPart(w) for w in group])
+            disconnected = "zero"
+        return shown(transform(f, lambda one: jvp(one, wrt, tangent, disconnected=disconnected, invertible=invertible)))
+    node, directions = _formula(f), _directions(wrt, group, tangent)
     trail = _Trail(f, tangent, invertible=invertible)
     return trail.arrays([nodes.jvp(node, group, directions, disconnected, trail)])[0]
 
@@ -249,17 +261,16 @@ def jacobian(
 
 def _joined_jacobian(outputs: Sequence[Any], wrt: Wrt, disconnected: str, convention: str, invertible: bool) -> Array:
     """Return one matrix, a row for each element of the outputs, a column for each of the inputs."""
-    if not outputs:
-        raise ArgumentError("no formula to differentiate; expected an array or a list of them")
+    formulas = _several(outputs)
     if disconnected not in ("error", "zero"):
         raise ArgumentError(f"disconnected={disconnected!r}; expected 'error' or 'zero'")
     group, trail = _group(wrt), _Trail(*outputs, invertible=invertible)
     rows = []
-    for output in outputs:
-        node, known = _formula(output), dict[Node, Node]()
+    for node in formulas:
+        known = dict[Node, Node]()
         row = [nodes.jacobian(node, w, "zero", known, trail) for w in group]
         rows.append(_by(convention, row, group, node.ndim))
-    lengths = [_formula(output).size for output in outputs]
+    lengths = [node.size for node in formulas]
     return trail.arrays([_joined(rows, lengths, [w.size for w in group])], [1])[0]
 
 
@@ -391,6 +402,19 @@ def _formula(f: Any) -> Node:
     if node.dtype is BOOL:
         raise DtypeError("the derivative of a condition; expected a formula of real numbers")
     return to_real(node)
+
+
+def _several(f: Any) -> list[Node]:
+    """Return the formulas of a structure."""
+    formulas = [_formula(one) for one in leaves(f)]
+    if not formulas:
+        raise ArgumentError("no formula to differentiate; expected an array or a list of them")
+    return formulas
+
+
+def _flat(parts: Sequence[Node]) -> Node:
+    """Return the elements of arrays as one vector."""
+    return concatenate([reshape(part, (part.size,)) for part in parts], 0)
 
 
 def _group(wrt: Wrt) -> list[Node]:

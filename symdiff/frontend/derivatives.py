@@ -83,6 +83,10 @@ ValueAndSlopes: TypeAlias = Derivative[
 ]
 
 
+#: Derivatives that structures of formulas have.
+_OF_SEVERAL = (derivatives.jacobian, derivatives.vjp, derivatives.jvp)
+
+
 def _widen(function: Any) -> Any:
     """Let a derivative of symbols take text and SymPy."""
     options = [*list(signature(function).parameters)[2:], "shapes", "functions", "budget"]
@@ -120,7 +124,7 @@ def _widen(function: Any) -> Any:
             f = list(f) if hasattr(f, "jacobian") else f  # a matrix, whose entries are formulas of their own
         with traced(function.__name__, f):
             read = read_formula(f, merge_shapes(shapes, named_shapes), options, functions)
-            if not isinstance(read.value, Array) and function not in (derivatives.jacobian, derivatives.vjp):
+            if not isinstance(read.value, Array) and function not in _OF_SEVERAL:
                 raise ArgumentError(f"{function.__name__} of several formulas; expected one (call it for each)")
             rest = [read.read(a) if not isinstance(a, int | float) else a for a in args]
             by = read.variables(wrt)

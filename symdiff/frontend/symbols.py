@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, overload
@@ -16,7 +17,7 @@ from ..ground.guard import guarded
 from ..ground.stages import later
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY, MODULES, public_name
-from .numpy.operands import as_node, provenance_of
+from .numpy.operands import as_node, names_of, provenance_of
 from .numpy.shaping import parse_shape
 from .outputs import fields_of, is_structure, leaves, names, pack, template_of
 from .shapes import Declaration, SparseShape, assume, check_square, joined, split, split_kind
@@ -474,10 +475,29 @@ class Operations:
 def function(entry_name: str) -> Callable[..., Any]:
     """Return an operation of the library as a function of symbols and numbers.
 
+    A function of one's own needs no such thing: a Python function of symbols is one. For text it goes into
+    ``functions={"mm": mm}`` of :func:`symdiff.compile` and the derivatives; :func:`symdiff.custom` gives it another
+    derivative, :func:`symdiff.external` calls what no formula says.
+
+    Parameters
+    ----------
+    entry_name : str
+        A name in `the list of functions <functions.html>`_, as text calls it.
+
+    Returns
+    -------
+    callable
+
     Raises
     ------
     ArgumentError
         If there is no such operation.
+
+    Examples
+    --------
+    >>> jv, x = function("jv"), scalar("x")
+    >>> jv(2, x)
+    jv(2, x)
     """
     entry = LIBRARY.get(entry_name) if isinstance(entry_name, str) else None
     if entry is None:
@@ -487,7 +507,15 @@ def function(entry_name: str) -> Callable[..., Any]:
         return call(entry, args, kwargs)
 
     run.__name__ = run.__qualname__ = entry_name
-    run.__doc__ = entry.call.__doc__
+    wanted, is_plain = names_of(entry), inspect.isfunction(entry.call)
+    run.__doc__ = entry.call.__doc__ if is_plain else f"Return {entry_name}({', '.join(wanted)}), element by element."
+    kind, nothing = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.empty
+    if is_plain:
+        own = [p.replace(annotation=nothing) for p in inspect.signature(entry.call).parameters.values()]
+    else:
+        own = [inspect.Parameter(name, kind) for name in wanted]
+    if own:
+        run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     return guarded(run)
 
 

@@ -186,13 +186,19 @@ def axes_of(node: Node, x: Node) -> tuple[int, ...]:
     return tuple([axis + x.ndim for axis in node.payload.axes])
 
 
+def _matrix(node: Node, args: tuple[Node, ...]) -> Node:
+    """Make a function of matrices anew; a solution that a plan has made a vector stays one."""
+    is_vector = node.op == "solve" and node.args[1].ndim < node.args[0].ndim
+    return intern("solve", args, None, args[1].shape) if is_vector else matrix(node.op, *args)
+
+
 #: Calls of each constructor with a node's payload and other arguments.
 _CALLS: dict[str, Callable[[Node, tuple[Node, ...]], Node]] = {
     "contract": lambda n, a: contract(a, n.payload.labels, n.payload.out, dict(n.payload.repeated)),
     "reduce": lambda n, a: reduce(n.op, a[0], axes_of(n, a[0])),
     "normalize": lambda n, a: normalize(n.op, a[0], axes_of(n, a[0])),
     "cumulative": lambda n, a: cumulative(n.op, a[0], n.payload.axis + a[0].ndim, n.payload.reverse),
-    "matrix": lambda n, a: matrix(n.op, *a),
+    "matrix": _matrix,
     "arrange": lambda n, a: arrange(a[0], a[1], n.payload.axis + a[1].ndim, n.payload.reverse),
     "spectral": lambda n, a: spectral(n.payload, a),
     "isotropic": lambda n, a: isotropic(n.payload, a),

@@ -35,7 +35,7 @@ from ..ground.guard import guarded
 from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
-from ..runtime.options import Backend
+from ..runtime.options import Backend, Options
 from .variables import Behind, Point, Variables, in_order, in_square, order_behind, point_of
 
 __all__ = ["IpoptProblem", "Objective", "objective"]
@@ -487,6 +487,7 @@ def objective(
     names = list(known) if inputs is None else order_behind(_with(read, known), inputs, leaves(variables))
     parts = {str(part.node.name): part for group in read.groups.values() for part in leaves(group)}
     others = {name: (known | parts)[name] for name in dict.fromkeys(names) if name not in own}
+    Options(reduce=reduce)  # another word is refused here, and not at the first call
     if reduce is None:
         batch = []
     elif batch is not None:

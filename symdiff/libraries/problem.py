@@ -43,6 +43,12 @@ DENSE = 10**7
 ACTIVE = 1e-4
 #: Relative slope of the Lagrangian that counts as none.
 STATIONARY = 1e-6
+#: The same where a point is asked if it is a minimum, which methods of barriers end farther from bounds.
+NEAR = 1e-2
+#: Size of a variable, and of an objective below 0, beyond which a search has left for infinity, Ipopt's own.
+FAR = 1e20
+#: Part of the largest curvature that a negative one is at least, where a stationary point is told to be no minimum.
+CURVED = 1e-8
 #: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
@@ -188,7 +194,7 @@ class OptimizationProblem:
         first, *others = [method] if method is not None else self._usual()
         best = self._found(first, x, args, options, begun)
         for other in others:
-            if not best.success:
+            if not best.success and not self._is_bottomless(best):
                 best = self._found(other, x, args, None, begun)
         return best
 
@@ -211,10 +217,15 @@ class OptimizationProblem:
         settled = found.success or (self._is_dense and self._residual(x, args, lagrange) <= STATIONARY)
         success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
         told = dict(zip(self._parameters, args, strict=True))
-        message = found.message if success else f"{found.message}{self._worst(x, args, violation)}"
+        least = float(self.objective.fun(x, *args))
+        # HiGHS takes convex problems alone
+        asked = success and method != "highs"
+        doubt = self._unbounded(x, least) or (self._falling(x, args, lagrange) if asked else "")
+        success = success and not doubt
+        message = found.message if success else f"{found.message}{doubt or self._worst(x, args, violation)}"
         return Optimum(
-            {name: np.array(value) for name, value in named.items()}, float(self.objective.fun(x, *args)), success,
-            message, tuple(shaped), violation, found.iterations, time.perf_counter() - begun, method, x, told,
+            {name: np.array(value) for name, value in named.items()}, least, success, message, tuple(shaped), violation,
+            found.iterations, time.perf_counter() - begun, method, x, told,
         )  # fmt: skip
 
     def _arguments(self, parameters: Mapping[str, Any] | None) -> list[Floats]:
@@ -334,14 +345,16 @@ class OptimizationProblem:
         number = int(np.searchsorted(np.cumsum(self._sizes), worst, side="right"))
         return f"; constraint {number + 1} is violated by {violation:.3g}"
 
-    def _active(self, x: Floats, args: Sequence[Floats]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return which variables are at no bound, and which constraints are met with equality."""
-        size = 1.0 + np.abs(x)
-        free = (x - self.lower > ACTIVE * size) & (self.upper - x > ACTIVE * size)
+    def _active(
+        self, x: Floats, args: Sequence[Floats], margin: float = ACTIVE
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return which variables are at no bound, and which constraints are met with equality, within a margin."""
+        size = margin * (1.0 + np.abs(x))
+        free = (x - self.lower > size) & (self.upper - x > size)
         if self.constraints is None:
             return free, np.zeros(0, bool)
         g = np.atleast_1d(self.constraints.fun(x, *args))
-        return free, self._is_equation | (g >= -ACTIVE * (1.0 + np.abs(g)))
+        return free, self._is_equation | (g >= -margin * (1.0 + np.abs(g)))
 
     def _residual(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> float:
         """Return the largest slope of the Lagrangian along which a variable may move, relative to the objective's."""
@@ -352,6 +365,64 @@ class OptimizationProblem:
         size = ACTIVE * (1.0 + np.abs(x))
         held = ((x - self.lower <= size) & (total > 0.0)) | ((self.upper - x <= size) & (total < 0.0))
         return float(np.abs(total[~held]).max(initial=0.0) / (1.0 + np.abs(slope).max(initial=0.0)))
+
+    @staticmethod
+    def _is_bottomless(found: Optimum) -> bool:
+        """Tell whether a solver was where constraints hold and the objective is far below what anybody asks for."""
+        return found.objective <= -FAR and found.violation <= 1e-7 * max(1.0, np.abs(found.x).max(initial=0.0))
+
+    def _unbounded(self, x: Floats, least: float) -> str:
+        """Tell that the search left for infinity, or ended where the objective is no number."""
+        most = float(np.abs(x).max(initial=0.0))
+        if np.isfinite(least) and least > -FAR and most < FAR:
+            return ""
+        where = f"where {self._called(x)} is {x[np.argmax(np.abs(x))]:.3g}" if len(x) else ""
+        return f"; the objective is {least:.3g} {where}; expected bounds or constraints that hold it"
+
+    def _falling(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> str:
+        """Tell a stationary point that is no minimum: the Lagrangian falls on both sides of it, along the constraints.
+
+        Curvatures are differences of the gradient, since few of those who ask for a minimum need a Hessian compiled.
+        """
+        free, active = self._active(x, args, NEAR)
+        if not free.any() or len(x) + len(active) > SMALL:
+            return ""
+
+        def slope(at: Floats) -> Floats:
+            total = self.objective.jac(at, *args)
+            if self.constraints is not None:
+                total = total + multipliers @ np.reshape(self.constraints.jac(at, *args), (-1, len(at)))
+            return np.asarray(total, float)
+
+        along = np.eye(len(x))[:, free]
+        if active.any():
+            assert self.constraints is not None
+            normals = np.reshape(self.constraints.jac(x, *args), (-1, len(x)))[np.ix_(active, free)]
+            _, sizes, rows = np.linalg.svd(normals)
+            rank = int(np.sum(sizes > 1e-10 * sizes.max(initial=0.0)))
+            if rank < len(normals):  # the multipliers are not the only ones
+                return ""
+            along = along @ rows[rank:].T
+        # variables that are not at a bound are farther away from it
+        step = ACTIVE / 4.0
+        half = [slope(x + step * d) - slope(x - step * d) for d in along.T]
+        curvature = along.T @ np.reshape(half, (-1, len(x))).T / (2.0 * step)
+        if not curvature.size or not np.isfinite(curvature).all():
+            return ""
+        sizes, vectors = np.linalg.eigh(curvature + curvature.T)
+        way = along @ vectors[:, 0]
+        falls = [side * (way @ slope(x + side * step * way)) < 0.0 for side in (1.0, -1.0)]
+        if sizes[0] >= -CURVED * np.abs(sizes).max() or not all(falls):
+            return ""
+        told = f"the objective falls along {self._called(way)}; begin elsewhere"
+        return f"; this point is stationary and no minimum, {told}"
+
+    def _called(self, x: Floats) -> str:
+        """Return the element of largest size by its name."""
+        k = int(np.argmax(np.abs(x)))
+        which = int(np.searchsorted(np.cumsum(self._counts), k, side="right"))
+        place = k - sum(self._counts[:which])
+        return self._names[which] + f"[{place}]" * (self._counts[which] > 1)
 
     def _multipliers(self, x: Floats, args: Sequence[Floats]) -> Floats:
         """Return the multipliers, at which the gradient of the Lagrangian vanishes for all variables at no bound."""
@@ -502,9 +573,9 @@ def _by_minimize(method: str) -> Any:
         defaults: dict[str, dict[str, Any]] = {
             "SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}
         }  # fmt: skip
-        # a Jacobian without full rank is factorized by singular values anyway, behind a warning
-        defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000,
-                                    "factorization_method": "SVDFactorization"}  # fmt: skip
+        defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000}
+        if g is not None:  # a Jacobian without full rank is factorized by singular values anyway, behind a warning
+            defaults["trust-constr"]["factorization_method"] = "SVDFactorization"
         found = minimize(
             lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method,
             options={**defaults[method], **options}, **more,

@@ -33,9 +33,12 @@ from ..graph import (
     rebuild,
     reshape,
     slicing,
+    substitute,
 )
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import einsum
+from ..graph.primitives import EACH, TOGETHER
+from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PowerProduct
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed
@@ -175,6 +178,10 @@ _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract"
           "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
 
 
+#: Operations whose values, of numbers, may be shown in their place: ``exp(1)`` stays, and so does what a person named.
+_OF_NUMBERS = ({"add", "subtract", "multiply", "negative"} | STRUCTURE | TOGETHER | EACH) - {"named"}
+
+
 @paused
 def present(root: Node, *, derived: bool) -> Node:
     """Return the formula as a person would write it.
@@ -196,12 +203,33 @@ def present(root: Node, *, derived: bool) -> Node:
     finished = finish([root])[0]
     whole = wholes_in_lowest_terms(finished)
     forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
-    written = [_shortest(_made_whole(form, derived=True)) for form in forms]
+    written = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]
     shown = written[0]
     for other in written[1:]:
         if _text_length(other) < _MUCH * _text_length(shown):
             shown = other
     return shown
+
+
+def _in_numbers(root: Node) -> Node:
+    """Return a derivative with small arrays of numbers as such, where these are shorter than how they came about."""
+    order = postorder([root])
+    numeric: set[Node] = set()
+    for node in order:
+        shape = fixed(node.shape)
+        is_small = shape is not None and math.prod(shape) <= _LARGEST and node.dtype is REAL
+        if is_small and (node.is_constant or node.op in _OF_NUMBERS) and numeric.issuperset(node.args):
+            numeric.add(node)
+    above = {arg for node in order if node not in numeric for arg in node.args if arg in numeric} | {root} & numeric
+    new: dict[Node, Node] = {}
+    for node in above:
+        if node.args and node.shape:
+            (value,) = evaluate([node], {})
+            number = constant(value)
+            if np.isfinite(value).all() and _text_length(number) < _text_length(node):
+                new[node] = number
+    # single entries of a sum that are still such are put together behind this
+    return min(root, *substitute([root], new), key=_text_length) if new else root
 
 
 def _made_whole(root: Node, *, derived: bool) -> Node:

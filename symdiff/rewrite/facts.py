@@ -670,10 +670,15 @@ def _both(a: Range, b: Range) -> Range:
 
 
 def _plus(a: Range, b: Range) -> Range:
-    return Range(a.low + b.low, a.high + b.high, a.has_low and b.has_low, a.has_high and b.has_high)
+    low, high = a.low + b.low, a.high + b.high
+    if math.isnan(low) or math.isnan(high):  # infinite numbers of both signs
+        return _EVERYTHING
+    return Range(low, high, a.has_low and b.has_low, a.has_high and b.has_high)
 
 
 def _times(a: Range, c: float) -> Range:
+    if not math.isfinite(c):
+        return _EVERYTHING
     if c < 0:
         return Range(c * a.high, c * a.low, a.has_high, a.has_low)
     return Range(c * a.low, c * a.high, a.has_low, a.has_high) if c else _ZERO
@@ -687,8 +692,8 @@ def _product(a: Range, b: Range) -> Range:
     if a.low < 0.0 or b.low < 0.0:
         size = max(abs(a.low), abs(a.high)) * max(abs(b.low), abs(b.high))
         return Range(-size, size, True, True) if size < math.inf else _EVERYTHING
-    high = a.high * b.high if a.high and b.high else 0.0
-    return Range(a.low * b.low, high, not (_above(a) and _above(b)) or a.low * b.low > 0.0, high < math.inf)
+    low, high = (x * y if x and y else 0.0 for x, y in ((a.low, b.low), (a.high, b.high)))
+    return Range(low, high, not (_above(a) and _above(b)) or low > 0.0, high < math.inf)
 
 
 def _of_sum(node: Node, depth: int) -> Range:
@@ -725,7 +730,7 @@ def _is_sum_of_squares(terms: Sequence[tuple[float, Node]]) -> bool:
             if value is None:
                 powers[base] += int(n)
             else:
-                scale *= value**n
+                scale *= _raised(value, n)
         factors: list[object] = [*powers.items()]
         if number is not None:
             scale, factors = scale * number, [None, None]
@@ -838,7 +843,7 @@ def _power_of(base: Range, n: float) -> Range:
 def _raised(x: float, n: float) -> float:
     try:
         return float(x**n)
-    except OverflowError:
+    except (OverflowError, ZeroDivisionError):
         return math.copysign(math.inf, x)
 
 

@@ -399,9 +399,6 @@ class Kernel(Calls):
             raise ArgumentError(
                 f"batch names {', '.join(unknown)}, not an input; inputs are {', '.join(self._names())}"
             )
-        if self.options.reduce not in (None, "sum"):
-            told = "expected 'sum' or None; for a mean divide by the number of samples"
-            raise UnsupportedError(f"reduce={self.options.reduce!r}; {told}")
         if self.options.batch_axis not in (0, -1):
             raise UnsupportedError(f"batch_axis={self.options.batch_axis!r} is not offered; expected 0 or -1")
         threads = self.options.threads

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnsupportedError
 from ..frontend.array import Array
 from ..frontend.formula import Formula
 from ..frontend.outputs import LEAF, Compound, is_structure, leaves, template_of, unpack
@@ -134,8 +134,8 @@ class Options:
 
     Raises
     ------
-    ArgumentError
-        If ``build_seconds`` is no number of seconds.
+    ArgumentError, UnsupportedError
+        If ``build_seconds`` is no number of seconds, or ``reduce`` another word.
     """
 
     batch: frozenset[str] | None = None
@@ -150,6 +150,9 @@ class Options:
     reproducible: bool = False
 
     def __post_init__(self) -> None:
+        if self.reduce not in (None, "sum"):
+            mean = "; a mean is the sum over the number of samples: k(x) / len(x)" if self.reduce == "mean" else ""
+            raise UnsupportedError(f"reduce={self.reduce!r:.60}; expected 'sum' or None{mean}")
         seconds = self.build_seconds
         known = isinstance(seconds, Real) and not isinstance(seconds, bool) and not math.isnan(seconds)
         if seconds is not None and not (known and seconds >= 0):

@@ -417,6 +417,32 @@ def test_vjp_of_several_formulas_adds_up_those_of_each(texts: list[str]) -> None
     np.testing.assert_allclose(found, apart, rtol=1e-12, atol=1e-12)
 
 
+@given(st.lists(st.sampled_from(sorted(SEVERAL)), max_size=4))
+@settings(max_examples=25)
+def test_jvp_of_several_formulas_is_the_transpose_of_their_vjp(texts: list[str]) -> None:
+    texts = ["x * x", *texts]
+    shapes = {name: own for name, own in {"A": (2, 3), "c": ()}.items() if any(name in text for text in texts)}
+    pushed = sd.jvp(texts, "x", "v", shapes={"x": 3, **shapes, "v": 3})
+    assert [one.shape for one in pushed] == [(own,) if isinstance(own, int) else own for own in map(SEVERAL.get, texts)]
+    rng = np.random.default_rng(len(texts))
+    seeds = [rng.normal(size=one.shape) for one in pushed]
+    pulled = sd.vjp(texts, "x", seeds, shapes={"x": 3, **shapes})
+    point = {"x": rng.normal(size=3), "v": rng.normal(size=3), **{n: rng.normal(size=own) for n, own in shapes.items()}}
+    found = sd.compile([*pushed, pulled], [*point])(**point)
+    both = sum(np.vdot(seed, one) for seed, one in zip(seeds, found[:-1], strict=True))
+    np.testing.assert_allclose(both, found[-1] @ point["v"], rtol=1e-12, atol=1e-12)
+
+
+def test_jvp_of_a_structure_has_its_structure() -> None:
+    x, y, v = sd.vector("x", 3), sd.scalar("y"), sd.vector("v", 3)
+    assert str(sd.jvp({"a": x @ x, "b": (y * x, 2.0)}, x, v)) == "{'a': 2 * (v @ x), 'b': (y * v, 0)}"
+    with pytest.raises(sd.DisconnectedInputError, match="does not depend on 'y'"):
+        sd.jvp([x @ x, x], [x, y], [v, 1.0])
+    for derivative in (sd.jvp, sd.vjp):
+        with pytest.raises(sd.ArgumentError, match="no formula to differentiate"):
+            derivative([], x, v if derivative is sd.jvp else [])
+
+
 def test_seeds_of_several_formulas_have_their_structure() -> None:
     x = sd.vector("x", 3)
     formulas = [x * x, x @ x], (x * x, x @ x), {"a": x @ x, "b": x * x}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import symdiff as sd
 from symdiff import Array
-from symdiff.errors import SymdiffError
+from symdiff.errors import ParseError, SymdiffError
 from symdiff.frontend.numpy.library import LIBRARY
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.scalars.functions import FUNCTIONS
@@ -29,6 +30,27 @@ def test_every_entry_of_the_library_is_called() -> None:
     # those of the folder have tests of their own, which see that each is called
     missing = {name for name in missing if not is_composed(LIBRARY[name])}
     assert not {name for name in missing if LIBRARY[name].name not in SCALAR_ENTRIES}
+
+
+@pytest.mark.parametrize("name", [name for name, entry in LIBRARY.items() if (entry.most or 0) > 1])
+def test_arguments_are_told_by_their_names(name: str) -> None:
+    entry, shown = LIBRARY[name], inspect.signature(sd.function(name))
+    if any(p.kind is p.VAR_POSITIONAL for p in shown.parameters.values()):
+        return
+    names = list(shown.parameters)[: entry.most]
+    assert len(names) == entry.most
+    assert len({*names}) == len(names)
+    if entry.in_text:
+        with pytest.raises(ParseError) as told:
+            sd.parse(f"{name}({', '.join('x' * (len(names) + 1))})")
+        assert f"expected {name}({', '.join(names)})" in str(told.value)
+
+
+def test_order_of_arguments_is_scipys() -> None:
+    known = {"huber": "delta r", "jv": "v x", "gammainc": "a x", "stdtr": "df x", "binom": "n k", "spherical_jn": "n x"}
+    for name, names in known.items():
+        assert " ".join(inspect.signature(getattr(sd.special, name)).parameters) == names
+    assert "jv(v, x)" in str(sd.special.jv.__doc__)
 
 
 @pytest.mark.rows(1000)

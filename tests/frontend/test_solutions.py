@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import solve_discrete_are
 from scipy.optimize import _tstutils, brentq, least_squares
 
 import symdiff as sd
@@ -225,6 +226,63 @@ def test_fixed_points() -> None:
         assert abs(value - exact) < 1e-15
         assert abs(slope - mp.cos(exact) / (1 + mp.sin(exact))) < 1e-15
     assert str(found) == "fixed_point(x -> c * cos(x), 1)"
+
+
+LEFT: list[Callable[..., Any]] = [
+    lambda x, p: np.arctan2((x + 1) * np.sin(x + 1), x[::-1] + 2 * p + x) + 10 * x - 3 * p,
+    lambda x, p: np.arctan2(p, np.hypot(x, 1.0)) + x - np.linalg.norm(p) * x[::-1] / 4,
+    lambda x, p: np.sin(x) @ p * x + 3 * x - p[::-1],
+]
+
+
+@pytest.mark.parametrize("f", LEFT)
+@pytest.mark.parametrize("find", [sd.root, lambda g, x, start: sd.fixed_point(x - g / 12, x, start)])
+def test_slopes_of_systems_of_any_size_are_those_of_a_size(f: Callable[..., Any], find: Callable[..., Any]) -> None:
+    """Residuals, their lengths and a solution are sums of the same rows: a plan adds them up in one loop."""
+    found = []
+    for n in (3, "n"):
+        u, p, s = sd.vector("u", n), sd.vector("p", n), sd.scalar("s")
+        solution = find(f(u, p), u, p)
+        slopes = sd.jacobian(solution, p), sd.vjp(solution, p, p)
+        kernels = [sd.compile(slope, [p, s], backend="interpreter") for slope in slopes]
+        found.append([k(np.array([0.5, 0.2, -0.3]), 1.0) for k in kernels])
+    for own, other in zip(*found, strict=True):
+        assert np.isfinite(own).all()
+        np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.0])
+@pytest.mark.parametrize("start", [0.0, 1.0, 10.0])
+def test_fixed_points_of_riccati_equations_are_those_that_steps_lead_to(start: float, scale: float) -> None:
+    """Each has several solutions; the one of the steps makes the closed loop stable, as SciPy's does."""
+    P, A, B = sd.matrix("P", 2, 2), sd.matrix("A", 2, 2), sd.matrix("B", 2, 1)
+    gain = np.linalg.solve(np.eye(1) + B.T @ P @ B, B.T @ P @ A)
+    solve = sd.compile(sd.fixed_point(A.T @ P @ (A - B @ gain) + np.eye(2), P, start * np.eye(2)), [A, B])
+    rng = np.random.default_rng(int(10 * scale))
+    systems = [(scale * rng.normal(size=(2, 2)), rng.normal(size=(2, 1))) for _ in range(30)]
+    systems.append((np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.005], [0.1]])))
+    found = solve(*map(np.array, zip(*systems, strict=True)))
+    for own, (left, right) in zip(found, systems, strict=True):
+        np.testing.assert_allclose(own, solve_discrete_are(left, right, np.eye(2), np.eye(1)), rtol=1e-6)
+
+
+def test_fixed_points_that_steps_leave_are_found_where_no_other_is() -> None:
+    k = sd.compile(sd.fixed_point(a * x * (1 - x), x, 0.01))
+    np.testing.assert_allclose(k(np.array([0.5, 1.5, 2.0, 2.9])), [0.0, 1 / 3, 0.5, 1 - 1 / 2.9], atol=1e-12)
+    assert sd.compile(sd.fixed_point(3 * x - a, x, 0.0))(4.0) == 2.0
+    v, w = sd.vector("v", 2), sd.vector("w", 2)
+    np.testing.assert_allclose(sd.compile(sd.fixed_point(-5 * v + w, v, w))([6.0, 12.0]), [1, 2], rtol=1e-15)
+
+
+def test_ends_of_brackets_may_be_roots_and_poles() -> None:
+    low, high = sd.scalar("low"), sd.scalar("high")
+    poles = (1 / x - a, 4.0), (np.log(x) - a, np.exp(0.25)), (x**-2 - a, 2.0)
+    for f, root in (*poles, (x - a, 0.25), (x * x - x / 4, 0)):
+        for first, last in ((0.0, 5.0), (5.0, 0.0)):
+            ends = sd.compile(sd.root(f, x, bracket=(low, high)), [a, low, high])
+            np.testing.assert_allclose(ends(0.25, first, last), root, rtol=1e-14)
+            np.testing.assert_allclose(ends(0.25, root, 5.0), root, rtol=1e-14)
+        np.testing.assert_allclose(sd.compile(sd.root(f, x, bracket=(0, 5)), [a])(0.25), root, rtol=1e-14)
 
 
 def test_minimizers_and_their_derivatives() -> None:

@@ -128,7 +128,7 @@ POWERS = {"square": 2.0, "cube": 3.0, "inverse_square": -2.0, "root": 0.5}
 
 def drawn(rng: random.Random, x: Node, y: Node) -> Node:
     """Draw a formula of two numbers."""
-    parts = [x, y, constant(0.5), constant(-1.0), constant(2.0)]
+    parts = [x, y, *map(constant, (0.5, -1.0, 2.0, 0.0, 1e200))]
     for _ in range(7):
         op, a, b = rng.choice(OPERATIONS), rng.choice(parts), rng.choice(parts)
         if op in POWERS:
@@ -145,7 +145,11 @@ def drawn(rng: random.Random, x: Node, y: Node) -> Node:
 def test_values_lie_within_bounds(seed: int) -> None:
     rng = random.Random(seed)
     x, y = input("x"), input("y")
-    formula = drawn(rng, x, y)
+    assert_within(drawn(rng, x, y), rng)
+
+
+def assert_within(formula: Node, rng: random.Random) -> None:
+    """Compare the bounds of a formula of x and y with values at random points."""
     found = bounds_of(formula)
     assert found.low <= found.high
     for _ in range(25):
@@ -154,6 +158,14 @@ def test_values_lie_within_bounds(seed: int) -> None:
             number = float(evaluate([formula], at)[0])
         slack = 1e-9 * (1.0 + abs(number))
         assert not math.isfinite(number) or found.low - slack <= number <= found.high + slack, (found, number)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 1e200, math.inf])
+@pytest.mark.parametrize("power", [-3.0, -2.0, -1.0, 2.0, 3.0])
+def test_numbers_without_a_finite_power_are_bounded(number: float, power: float) -> None:
+    x, c = input("x"), apply("power", constant(number), constant(power))
+    for formula in (c * x - x, c * (x * x) - 2.0 * x, x * x - c, apply("abs", c - x) - c):
+        assert_within(formula, random.Random(power))
 
 
 def test_signs_of_what_is_never_negative() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -27,6 +28,38 @@ def test_the_package_says_what_to_write(name: str) -> None:
     with pytest.raises(sd.AbsentError) as caught:
         getattr(sd, name)
     assert MODULE[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("told", sorted({*MODULE.values(), *ARRAY.values(), *KERNEL.values()}))
+def test_what_is_to_be_written_is_there(told: str) -> None:
+    for path in re.findall(r"\bsd\.([A-Za-z_.]*[A-Za-z_])\(", told):
+        found: Any = sd
+        for part in path.split("."):
+            found = getattr(found, part)
+        assert callable(found)
+
+
+def test_the_package_says_where_its_names_are_listed() -> None:
+    with pytest.raises(sd.AbsentError, match=r"docs/functions\.md list"):
+        sd.qqqqq  # noqa: B018
+
+
+@pytest.mark.parametrize("word", ["mean", "max", True])
+def test_another_reduction_is_refused_at_once(word: Any) -> None:
+    for call in (lambda: sd.compile(X * Y, reduce=word), lambda: sd.objective(X * Y, X, batch=[Y], reduce=word)):
+        with pytest.raises(sd.UnsupportedError, match=f"reduce={word!r}; expected 'sum' or None") as caught:
+            call()
+        assert ("k(x) / len(x)" in str(caught.value)) is (word == "mean")
+
+
+@pytest.mark.parametrize("make", [np.eye, np.identity, np.zeros, np.ones, np.arange, np.tri])
+@pytest.mark.parametrize("n", ["n", 3])
+def test_numpys_own_arrays_are_symbols_where_they_are_asked_to_be_like_one(make: Any, n: Any) -> None:
+    if make is np.arange and n == "n":
+        return
+    made = make(n, like=A)
+    assert isinstance(made, Array)
+    np.testing.assert_array_equal(sd.compile(made + sd.vector("v", n))(np.zeros(3)), make(3) + np.zeros(3))
 
 
 @pytest.mark.parametrize("name", ARRAY)

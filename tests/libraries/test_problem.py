@@ -267,6 +267,31 @@ def test_what_has_no_solution_is_told() -> None:
     assert "unbounded" in unbounded.message
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("method", [None, "SLSQP", "trust-constr"])
+def test_a_start_at_a_saddle_is_told_and_a_minimum_is_not(method: str | None, seed: int) -> None:
+    """0 is stationary for quadratic forms with quartic walls, with and without constraints through it."""
+    rng = np.random.default_rng(seed)
+    q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    for sizes in (np.array([-1.0, 2.0, 3.0, 4.0]) * 10.0 ** rng.integers(-3, 4), np.array([1.0, 2, 3, 4])):
+        f = X @ (q * sizes @ q.T) @ X + np.sum(X**4)
+        # the saddle falls along the first of the eigenvectors, which two of these constraints leave, and one forbids
+        for constraints, free in (([], True), ([q[:, 1] @ X == 0], True), ([q[:, 0] @ X == 0], False)):
+            best = sd.problem(f, constraints, X).solve(np.zeros(4), method=method)
+            is_saddle = bool(sizes[0] < 0.0 and free)
+            assert best.success is not is_saddle, best
+            assert ("stationary and no minimum" in best.message) is is_saddle, best
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", [-X @ X, X[0] * X[1], -np.sum(X**4), -np.exp(X[0]) + X[1] ** 2, -np.cosh(X[0])])
+def test_what_falls_without_bound_is_told(f: sd.Array) -> None:
+    for method in (None, "SLSQP"):
+        best = sd.problem(f, variables=X).solve([0.3, -0.2, 0.1, 0.0], method=method)
+        assert not best.success, best
+        assert "expected bounds or constraints" in best.message, best
+
+
 def test_what_comes_wrong_is_refused_by_name() -> None:
     refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         (ArgumentError, "constraint 1 is", lambda: sd.problem(X @ X, [X[0]])),

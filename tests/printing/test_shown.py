@@ -225,6 +225,27 @@ def test_a_number_on_a_diagonal_stays_a_vector() -> None:
     assert str(np.diagflat(np.exp(sd.gradient(x, x)), 1)) == "pad([[exp(1)]], ((0, 1), (1, 0)))"
 
 
+NUMBERS = [
+    ([X := sd.vector("x", 3), Y := sd.scalar("y")], [X @ [1.0, 2, 3], Y], "[[1, 2, 3, 0], [0, 0, 0, 1]]"),
+    ([X, Y], [2 * X, 3 * Y], "diag([2, 2, 2, 3])"),
+    ([X], [2 * X[:2], X[1:] * [3.0, 4.0]], "[[2, 0, 0], [0, 2, 0], [0, 3, 0], [0, 0, 4]]"),
+    ([X], [np.array([[1.0, 2], [3, 4]]) @ X[:2], X[2]], "[[1, 2, 0], [3, 4, 0], [0, 0, 1]]"),
+    ([X], [X * np.sqrt(2.0)], "sqrt(2) * eye(3)"),
+    ([X, Y], [X * Y], "concatenate([y * eye(3), x[:, None]], axis=1)"),
+]
+
+
+@pytest.mark.parametrize(("wrt", "formulas", "shown"), NUMBERS)
+def test_joined_numbers_are_shown_as_such(wrt: list[sd.Array], formulas: list[sd.Array], shown: str) -> None:
+    jacobian = sd.jacobian(formulas, wrt)
+    assert str(jacobian) == shown
+    compare(jacobian, wrt, [np.array([0.3, 0.5, 0.9]), 0.7][: len(wrt)])
+
+
+def test_numbers_that_a_person_joined_are_shown_as_written() -> None:
+    assert str(sd.concatenate([sd.asarray([1.0, 2]), sd.asarray([3.0, 4])])) == "concatenate([[1, 2], [3, 4]])"
+
+
 # ---------------------------------------------------------------------------- read back
 # What is shown of a derivative is text of the same derivative: random formulas, sizes with letters and without.
 

@@ -23,7 +23,7 @@ from ..array import Array
 from ..numpy.shaping import eye
 from .recurrence import while_loop
 
-__all__ = ["Equations", "Found", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
+__all__ = ["Equations", "Found", "attracted", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
 
 
 #: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
@@ -37,6 +37,9 @@ BENT, OTHERS = 0.25, 50.0
 TURN, SQUARES = 0.5, (1e-290, 1e290)
 #: Quarters of a step after which points farther away are tried; an even number.
 HALVES = 6.0
+#: Steps of a fixed point that are repeated, the part of the largest residual at which these end, and how often the
+#: derivative is squared that tells where they lead.
+REPEATS, FALLEN, SQUARINGS = 64, 2.0**-14, 6
 #: Part of each square that Levenberg and Marquardt's first step adds to it.
 DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.
@@ -214,7 +217,7 @@ def _middle(a: Array, b: Array) -> Any:
     return np.where((a < 0.0) & (b > 0.0), 0.0, np.where(small == 0.0, sign * 1e-3 * large, even))
 
 
-def damped(g: Equations, start: Array, at_most: int) -> Found:
+def damped(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
     """Find a root from a start: a quarter of a step of Newton's is taken until the residual is less than before.
 
     Where several quarters are not enough, as at a least residual that is none, points farther and farther away on both
@@ -244,16 +247,55 @@ def damped(g: Equations, start: Array, at_most: int) -> Found:
         return base, least, change, newton, tries, np.where(done, -1.0 - count, count + 1.0)
 
     # the steps of a search that has ended are negative; the first point is no step of Newton's
-    begun = (start, np.inf, 0.0, np.inf, 1.0, 0.0)
+    begun = (start, np.inf, 0.0, np.inf, 1.0, 0.0 if wanted is None else np.where(wanted, 0.0, -1.0))
     base, _, change, _, _, count = while_loop(lambda s: s[5] >= 0.0, step, begun, at_most)
     return Found(base + change, count < 0.0, abs(count))
+
+
+def attracted(g: Equations, start: Array, at_most: int) -> Found:
+    """Find the x = step(x) that the step leads to from a start, g being x - step(x), if it leads to one, else any.
+
+    Of a Riccati equation Newton's method finds any solution. Where the step does not lead back to the one that it
+    found, the step is repeated until the residual has fallen far below the largest one on the way, and Newton's method
+    goes on from the point of least residual: the start itself, where no step is nearer to a solution.
+    """
+    search = solved_systems if start.shape else damped
+    found = search(g, start, at_most)
+    again = ~(found.converged & _attracts(g, found.x))
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, best, least, peak, _ = state
+        residual = g.value(x)
+        size = largest(residual)
+        better, peak = size < least, np.maximum(size, peak)
+        going = np.where((size > FALLEN * peak) & (size < np.inf), 1.0, 0.0)
+        return x - residual, np.where(better, x, best), np.where(better, size, least), peak, going
+
+    begun = (start, start, np.inf, 0.0, np.where(again, 1.0, 0.0))
+    best = while_loop(lambda s: s[4] > 0.0, step, begun, REPEATS)[1]
+    other = search(g, best, at_most, again)
+    x = np.where(again & other.converged, other.x, found.x)
+    return Found(x, found.converged | other.converged, found.steps + np.where(again, other.steps, 0.0))
+
+
+def _attracts(g: Equations, x: Array) -> Any:
+    """Tell whether x - g leads back to its fixed point x: whether the powers of its derivative become small."""
+    power = (Array(eye(x.size)) if x.shape else 1.0) - g.derivative(x)
+    if not x.shape:
+        return abs(power) < 1.0
+    for _ in range(SQUARINGS):
+        power = power @ power
+    return np.max(np.sum(abs(power), axis=1)) < 1.0
 
 
 # ---------------------------------------------------------------------------- systems
 
 
-def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
-    """Find a root of several equations from a start, by damped steps; where the matrix is singular, downhill."""
+def solved_systems(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
+    """Find a root of several equations from a start, by damped steps; where the matrix is singular, downhill.
+
+    ``wanted`` tells who searches, by default all.
+    """
     shape = start.shape
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -272,7 +314,7 @@ def solved_systems(g: Equations, start: Array, at_most: int) -> Found:
         return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
 
     nothing = Array(zeros(start.node.shape))
-    begun = (start, start, np.inf, nothing, nothing, 1.0, 0.0)
+    begun = (start, start, np.inf, nothing, nothing, 1.0 if wanted is None else np.where(wanted, 1.0, 0.0), 0.0)
     x, *_, still, count = while_loop(lambda s: s[5] > 0.0, step, begun, at_most)
     return Found(x, still == 0.0, count)
 

@@ -40,7 +40,7 @@ from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
 from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
-from .newton import Equations, Found, bracketed, damped, descended, largest, solved, solved_systems
+from .newton import Equations, Found, attracted, bracketed, damped, descended, largest, solved, solved_systems
 
 __all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
@@ -67,8 +67,8 @@ def root(
     start : array, optional
         Where the search begins, of the shape of x, which a number has for all elements.
     bracket : pair of scalars, optional
-        For one equation: two numbers or formulas between which g changes its sign. The search never leaves them. One of
-        start and bracket is needed.
+        For one equation: two numbers or formulas between which g changes its sign. The search never leaves them. They
+        may be roots, and g may be infinite there, but no nan. One of start and bracket is needed.
     at_most : int
         Iterations.
     tol : float, optional
@@ -130,8 +130,9 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
     Returns
     -------
     Array
-        The root of ``x - step``, found by Newton's method from the start: the step is not repeated, so it need not be
-        a contraction.
+        The root of ``x - step`` that the step leads to from the start, if it leads to one; else any that Newton's
+        method finds, since the step need not be a contraction. Newton's method comes first, and where the step does not
+        lead back to what it found, begins again from where a few dozen steps came.
 
     See Also
     --------
@@ -145,6 +146,12 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
     >>> f = sd.fixed_point(c * np.cos(x), x, 1.0)
     >>> print(sd.compile(f)(1.0).round(12))
     0.739085133215
+    >>> A, B, P = sd.matrix("A", 2, 2), sd.matrix("B", 2, 1), sd.matrix("P", 2, 2)
+    >>> gain = np.linalg.solve(np.eye(1) + B.T @ P @ B, B.T @ P @ A)      # a regulator's Riccati equation
+    >>> regulator = sd.compile(sd.fixed_point(A.T @ P @ (A - B @ gain) + np.eye(2), P, np.eye(2)), [A, B])
+    >>> regulator([[1.0, 0.1], [0.0, 1.0]], [[0.0], [0.1]]).round(3)
+    array([[18.342, 10.905],
+           [10.905, 18.911]])
     """
     step, x = _read(step, x)
     asked = _Asked("fixed_point", x, start, None, at_most, tol)
@@ -417,6 +424,8 @@ class _Asked:
         if objective:
             ends = (operands[-2], operands[-1]) if self.bounds else None
             return descended(objective[0], g, start, ends, self.at_most, self.squares)
+        if self.name == "fixed_point":
+            return attracted(g, start, self.at_most)
         return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
 
     def _refuse_positions(self, nodes: Sequence[Node]) -> None:

@@ -25,6 +25,7 @@ from ...errors import ArgumentError, DtypeError, ShapeError, SymbolError, Unsupp
 from ...graph import BOOL, INT, Node, broadcast_to, constant, delta, extent, postorder, spans_of
 from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
+from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
 from ...ground.advice import REFUSED
 from ...ground.guard import guarded_operators, is_function, users
@@ -512,6 +513,13 @@ def _signature(entry: Entry) -> _Signature:
     given = [p for p in inspect.signature(entry.call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     needed = tuple(p.name for p in given if p.default is p.empty)
     return _Signature(tuple(p.name for p in given), needed, arrays)
+
+
+def names_of(entry: Entry) -> tuple[str, ...]:
+    """Return the names of an operation's arguments by place, in order; none where there is any number of arrays."""
+    row = FUNCTIONS.get(entry.name)
+    names = row.arguments if row is not None and row.arity == entry.most else _signature(entry).names
+    return names[: entry.most] if len(names) >= entry.least else ()
 
 
 def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

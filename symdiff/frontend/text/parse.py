@@ -35,6 +35,8 @@ from ...ground.guard import refuse
 from ...ground.limits import LIMITS, Limits
 from ...ground.names import is_name
 from ..array import Array, Shifted, asarray
+from ..numpy.library import LIBRARY
+from ..numpy.operands import names_of
 from ..numpy.shaping import size_of
 from ..outputs import Sparse, leaves
 from ..shapes import Declaration, SparseShape, read_shape, split, split_kind
@@ -703,7 +705,9 @@ class _Builder:
         least, most = function.min_args, function.max_args
         if len(term.children) < least or not places or (most is not None and len(places) > most):
             expected = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
-            raise ParseError(f"{name}() takes {expected} argument{'s' * (expected != '1')}, found {len(places)}")
+            named = ", ".join(names_of(LIBRARY[name])) if name in LIBRARY else ""
+            form = f"; expected {name}({named})" * bool(named)
+            raise ParseError(f"{name}() takes {expected} argument{'s' * (expected != '1')}, found {len(places)}{form}")
         options = {
             keyword: self.values[place] if isinstance(self.values[place], bool | str | None) else self.argument(place)
             for keyword, place in zip(keywords, term.children[len(places) :], strict=True)

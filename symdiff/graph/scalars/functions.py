@@ -174,6 +174,22 @@ class Function(NamedTuple):
         """Number of arguments."""
         return len(self.partials)
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Names of the arguments in order, those that the partial derivatives have.
+
+        Examples
+        --------
+        >>> FUNCTIONS["gammainc"].arguments, FUNCTIONS["jv"].arguments, FUNCTIONS["equal"].arguments
+        (('a', 'x'), ('v', 'x'), ('x', 'y'))
+        """
+        for slope in self.partials:
+            code = getattr(slope, "__code__", None)
+            # the last ones are the value, and what several partial derivatives have in common
+            if code is not None and code.co_argcount > self.arity:
+                return tuple(code.co_varnames[: self.arity])
+        return ("x",) if self.arity == 1 else ("x", "y", "z", "t")[: self.arity]
+
 
 FUNCTIONS: dict[str, Function] = {}
 
