@@ -152,7 +152,7 @@ def _each_lane(head: str, count: int, call: str) -> str:
     """Print a function of vectors that calls one of numbers for each lane, with ``%s`` for the operands."""
     names = _NAMES[:count]
     stored = "".join(f"V {x}_[1]={{{x}}};" for x in names)
-    lanes = [f"((D*){x}_)[l]" for x in names]
+    lanes = [f"((T*){x}_)[l]" for x in names]  # T is what is computed with, D what is read and written
     apart = "".join(f"APART({x}_)" for x in names)
     call = call % ",".join(lanes)
     return f"SLOW V {head}{{{stored}{apart}for(int l=0;l<W;l++){lanes[0]}={call};return *x_;}}\n"
