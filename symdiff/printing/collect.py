@@ -215,6 +215,8 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
 
 #: Numbers up to which common divisors are looked for, and factors in common that are written in front of a sum.
 _LARGEST, _SEVERAL = 1e9, 3
+#: Number of terms from which some of them may be grouped.
+_PAIR = 2
 
 
 def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -> CollectedProduct:
@@ -536,10 +538,30 @@ class _Collector:
                 common.take(self.total(rest, shape), 1)
                 return self.written(common, shape)
         if len(terms) <= WINDOW:
+            terms = self.grouped(terms, shape)
             terms = regrouped(
                 terms, self.sums, self.beginning, lambda whole: self.lengths[whole] > 2 and whole.shape == shape
             )
         return self.added(terms, shape)
+
+    def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:
+        """Write the factor of a function, or a divisor, that some terms have in common in front of these."""
+        while len(terms) > _PAIR:
+            places: dict[tuple[Node, bool], list[int]] = {}
+            for at, term in enumerate(terms):
+                for base in (*term.over, *term.under):
+                    if not is_leaf(base) and not base.is_contraction:
+                        places.setdefault((base, base in term.under), []).append(at)
+            several = [found for found in places.values() if 1 < len(found) < len(terms)]
+            if not several:
+                break
+            chosen = max(several, key=len)
+            inside = [terms[at] for at in chosen]
+            common = common_product(inside)
+            group = common.copy()
+            group.take(self.total([without_roots(without(term, common), common) for term in inside], shape), 1)
+            terms = [group if at == chosen[0] else term for at, term in enumerate(terms) if at not in chosen[1:]]
+        return terms
 
     def expanded(self, terms: Sequence[CollectedProduct], alone: bool) -> list[CollectedProduct]:
         """Multiply out sums among the factors; only those that stand alone but for a number, if ``alone``."""

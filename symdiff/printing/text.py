@@ -245,8 +245,10 @@ class TextStyle(Style):
         over, under = term.factors
         text, value = self.times([self.factor(arg, bool(place), len(over)) for place, arg in enumerate(over)], over)
         if under:
-            below, divisor = self.times([self.wrapped(arg, UNARY) for arg in under], under)
-            beside, inside = (below, self.plain(under[0])) if len(under) == 1 else (f"({below})", below)
+            alone = len(under) == 1
+            texts = [self.factor(arg, alone or place > 0, len(under)) for place, arg in enumerate(under)]
+            below, divisor = self.times(texts, under)
+            beside, inside = (below, self.plain(under[0])) if alone else (f"({below})", below)
             text, value = self.folded.join("/", (text, value), (beside, divisor), inside)
         self.folded.note(term, value)
         return Piece(text, PRODUCT)

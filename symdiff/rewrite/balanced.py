@@ -16,17 +16,18 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from ..graph import Node, constant, elementwise, postorder, rebuild
-from ..graph.kinds import bit_of
+from ..graph.kinds import INVERSE
 from ..graph.scalars.arithmetic import SUMS, factors_of
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
-from .kept_range import form_of
-from .rewriter import spread, union
+from .kept_range import PRODUCTS, form_of
+from .rewriter import spread
 
 __all__ = ["balance_products"]
 
@@ -46,6 +47,8 @@ _FEWER = 8
 _SOME = 32
 #: Number of points, and depth to which the form of what may have any size is told apart.
 _POINTS, _FORM = 512, 3
+#: Number of forms whose sizes are kept between formulas.
+_KEPT = 256
 
 #: Sizes of moderate numbers at the points: for exponentials, and for functions that vanish or grow faster.
 _SCALES = np.resize([700.0, 175.0], _POINTS)
@@ -68,7 +71,8 @@ _FAR: dict[str, Callable[[Points], Points]] = {
     **dict.fromkeys(("airyai", "airyaiprime"), lambda t: -0.7 * np.maximum(t, 0.0) ** 1.5),
     **dict.fromkeys(("airybi", "airybiprime"), lambda t: 0.7 * np.maximum(t, 0.0) ** 1.5),
 }
-_LOOKED = union(map(bit_of, _FAR))
+#: Operations whose size and value are those of their arguments.
+_THROUGH = PRODUCTS | SUMS | {"negative", "named", "abs", "log"}
 
 
 def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> list[Node]:
@@ -95,6 +99,7 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
     uses = Counter(arg for node in order for arg in node.args)
     new: dict[Node, Node] = {}
     sizes = _Sizes()
+    numbers = any(node.is_constant and _is_far(node) for node in order)
     with np.errstate(all="ignore"):  # values far out overflow, and logarithms of them and of 0 are infinite
         for node in order:
             made = node
@@ -102,8 +107,11 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
                 if new[arg] is not arg:
                     made = rebuild(node, tuple([new[arg] for arg in node.args]))
                     break
-            if made.is_multiplicative:
+            is_far = made.op in _FAR or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
+            if made.is_multiplicative and (is_far or numbers or made.below & INVERSE):
                 made = _balanced(made, sizes, node in written, uses)
+            if is_far:
+                sizes.far.add(made)
             if made is not node:
                 uses[made] += uses[node]
             new[node] = made
@@ -120,13 +128,15 @@ def _is_far(number: Node) -> bool:
     return c is not None and c != 0.0 and math.isfinite(c) and abs(math.log(abs(c))) > _ORDINARY
 
 
-def _may_leave(parts: Sequence[tuple[Node, float]]) -> bool:
+def _may_leave(parts: Sequence[tuple[Node, float]], sizes: _Sizes) -> bool:
     """Tell whether factors may be large above and below: one of them several times, or several that grow or vanish."""
     far, counts = 0.0, dict[Node, list[float]]()
     for base, n in parts:
         kind = constant(abs(scalar_constant(base) or 0.0)) if base.is_constant else base
         counts.setdefault(kind, []).append(n)
-        if (base.below & _LOOKED) if not base.is_constant else _is_far(base):
+        if base.is_constant:
+            far += abs(n) * 2.0 * _is_far(base)
+        elif base in sizes.far:
             far += abs(n) * (1 + _is_short_sum(base))
     if far >= _SEVERAL:
         return True
@@ -150,7 +160,7 @@ class _Factor(NamedTuple):
 
 def _balanced(product: Node, sizes: _Sizes, is_written: bool, uses: Mapping[Node, int]) -> Node:
     sign, parts, whole = factors_of(product, _FACTORS, powers=_HIGHEST)
-    if not whole or len(parts) < 2 or not _may_leave(parts):
+    if not whole or len(parts) < 2 or not _may_leave(parts, sizes):
         return product
     if not is_written and (terms := _distributed(product, parts, sizes)) is not None:
         made = [_balanced(term, sizes, is_written, uses) for term in terms.args]
@@ -260,12 +270,20 @@ class _Sizes:
 
     def __init__(self) -> None:
         self.known: dict[Node, tuple[Points, Points]] = {}
+        #: Nodes among whose factors or terms are functions that grow or vanish far out.
+        self.far: set[Node] = set()
 
     def of(self, root: Node) -> Points:
         """Return the logarithms of a node's size."""
         if root not in self.known:
-            for node in postorder([root], lambda node: node in self.known):
-                self.known[node] = _value_of(node, [self.known[arg] for arg in node.args])
+            todo = [root]
+            while todo:
+                node = todo[-1]
+                args = node.args if node.op in _THROUGH or node.op in _FAR else ()
+                missing = [arg for arg in args if arg not in self.known]
+                todo += missing
+                if not missing:
+                    self.known[todo.pop()] = _value_of(node, [self.known[arg] for arg in args])
         return self.known[root][1]
 
 
@@ -302,8 +320,13 @@ def _value_of(node: Node, args: Sequence[tuple[Points, Points]]) -> tuple[Points
 
 
 def _drawn(node: Node) -> tuple[Points, Points]:
-    """Return numbers that depend on the form of a node alone: half of them up to some hundred, others of any size."""
-    key = crc32(form_of(node, _FORM).encode())
+    """Return numbers that depend on the form of a node alone."""
+    return _of_any_size(crc32(form_of(node, _FORM).encode()))
+
+
+@lru_cache(_KEPT)
+def _of_any_size(key: int) -> tuple[Points, Points]:
+    """Return numbers and the logarithms of their sizes: half of them up to some hundred, others of any size."""
     way, size, sign = (_random(key + k * 0x9E3779B1) for k in range(3))
     rest = np.where(way < 0.6, 6.0 - 8.0 * size, 690.0 * (2.0 * size - 1.0))
     logs = np.where(way < 0.5, np.log(_SCALES * size), rest)

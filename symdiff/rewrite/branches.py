@@ -171,11 +171,18 @@ def _conditions(condition: Node) -> list[Node]:
 
 
 def _has_slope(product: Node, condition: Node) -> bool:
-    """Tell whether a product has x**(n - k) or x**-(n + k) in it, or n / x, for a condition (x != 0) | (n != 0)."""
+    """Tell whether a product has x**(n - k) or x**-(n + k) in it, or n / x, for a condition (x != 0) | (n != 0).
+
+    A sum whose terms all have it is a factor that has.
+    """
     sides = condition.args if condition.op == "logical_or" else ()
     if not sides or any(side.op != "not_equal" or number(side.args[1]) != 0.0 for side in sides):
         return False
     factors = factors_of(product, FACTORS, powers=FACTORS).parts
+    for base, k in factors:
+        terms = terms_of(base, FACTORS).parts if base.is_additive and k > 0.0 else ()
+        if terms and all(_has_slope(term, condition) for _, term in terms):
+            return True
     for x, n in ((sides[0].args[0], sides[1].args[0]), (sides[1].args[0], sides[0].args[0])):
         own = linear(n)
         for base, k in factors:

@@ -794,7 +794,37 @@ def _reach_reshape(node: Node, part: Part) -> Part:
                     break
         elif len(new) == 1:
             reached[new[0]] = _rows_of_merged([x.shape[a] for a in old], entries[0])
+        elif _box([x.shape[a] for a in old], node.shape, new, part) is not None:
+            reached[new[0] : new[-1] + 1] = entries
     return tuple(reached)
+
+
+def _box(sizes: Sequence[Dim], shape: Shape, axes: Sequence[int], part: Part) -> list[Entry] | None:
+    """Return the parts of axes that hold what is read of others with the same elements; None if these are no box."""
+    entries = [part[a] for a in axes]
+    items = [entry for entry in entries if isinstance(entry, tuple)]
+    inner = [*sizes[1:], *[shape[a] for a in axes[1:]], *[item[2] or 1 for item in items]]
+    if len(items) < len(entries) or not all(isinstance(size, int) for size in inner):
+        return None
+    several = [k for k, item in enumerate(items) if item[2] not in (None, 1)]
+    for k in several[:1]:  # single places, then neighbours, then all
+        if items[k][1] != 1 or any(part[a] != whole(shape[a]) for a in axes[k + 1 :]):
+            return None
+    start, _, count = _block(shape, axes, part)  # type: ignore[misc]
+    if not isinstance(start, int):
+        return None
+    found: list[Entry] = []
+    for size in reversed(sizes[1:]):
+        start, at = divmod(start, size)
+        if count is None or at + count <= size:
+            found.append((at, 1, count))
+            count = None
+        elif at == 0 and count % size == 0:
+            found.append(whole(size))
+            count //= size
+        else:
+            return None
+    return [(start, 1, count), *reversed(found)]
 
 
 def _is_single(entry: Entry) -> bool:
@@ -830,6 +860,10 @@ def _reshape(node: Node, part: Part) -> Inward:
         elif old and isinstance(part[new[0]], ListedPlaces):
             rest = product(x.shape[old[0] + 1 : old[-1] + 1])
             own[old[0]] = ListedPlaces(tuple([at // rest for at in part[new[0]].indices[::rest]]))  # type: ignore
+        elif len(new) > 1:
+            found = _box([x.shape[a] for a in old], node.shape, new, part)
+            assert found is not None
+            own[old[0] : old[-1] + 1] = found
         elif old:
             start, _, length = part[new[0]]  # type: ignore[misc]
             for a in reversed(old[1:]):

@@ -77,6 +77,11 @@ POWERS = (
     Identity("(x**p)**2 -> x**(2 * p)", "derived"),
     Identity("x * power_log(1, x, p) -> power_log(1, x, p + 1)", "shown"),
     Identity("hypot(x, y)**2 -> x**2 + y**2", "stability"),
+    Identity("one_minus_square(sqrt(x)) -> 1 - x", "derived"),
+    Identity("one_minus_square(1 - x) -> x * (2 - x)", "stability"),
+    Identity("one_minus_square(x - 1) -> x * (2 - x)", "stability"),
+    Identity("one_minus_square(x) -> 1 - x**2", "shown"),
+    Identity("(1 - x) * (1 + x) -> 1 - x**2", "shown"),
 )
 
 #: Exponentials, logarithms and steps: forms that neither overflow nor cancel.
@@ -115,6 +120,12 @@ LOGARITHMS = (
     # Slopes of arctan(exp(x)) and arctan(sinh(x)): 1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2). DLMF 4.35.1
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),
     Identity("lorentzian(sinh(x)) -> sech(x)**2", "stability"),
+
+    # Slopes of arcsin and arctanh of these: 1 - x**2. DLMF 4.21.12, 4.35.11
+    Identity("one_minus_square(tanh(x)) -> sech(x)**2", "stability"),
+    Identity("one_minus_square(sech(x)) -> tanh(x)**2", "stability"),
+    Identity("one_minus_square(sin(x)) -> cos(x)**2", "stability"),
+    Identity("one_minus_square(cos(x)) -> sin(x)**2", "stability"),
 
     # Products of a function and its cofactor. DLMF 4.28.4
     Identity("tanh(x) * cosh(x) -> sinh(x)", "form"),

@@ -33,12 +33,62 @@ SHOWN: list[tuple[str, str, dict[str, Any], str]] = [
     ("trace(inv(eye(n) + s*A))", "s", {"A": ("n", "n")}, "-trace(A @ inv(eye(n) + s * A) @ inv(eye(n) + s * A))"),
     ("arccos(0) * x + arctan(1) * x + log_ndtr(0)", "x", {}, "3 * pi / 4"),
     ("-sum(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x)))", "x", {"x": "n", "y": "n"}, "sigmoid(x) - y"),
+    ("arcsin(x)", "x", {}, "1 / sqrt(1 - x ** 2)"),
+    ("arctanh(x)", "x", {}, "1 / (1 - x ** 2)"),
+    ("2 * r * arcsin(sqrt(x))", "x", {}, "r / (sqrt(1 - x) * sqrt(x))"),
+    ("arccos(1 - x)", "x", {}, "1 / sqrt(x * (2 - x))"),
+    ("arcsin(tanh(x))", "x", {}, "sech(x)"),
+    ("x * sqrt(1 - x**2) + arcsin(x)", "x", {}, "2 * sqrt(1 - x ** 2)"),
+    ("arctan2(y, x) * hypot(x, y)", "x", {}, "(x * arctan2(y, x) - y) / hypot(x, y)"),
+    ("x / hypot(x, a)", "x", {}, "a ** 2 / hypot(x, a) ** 3"),
+    ("hypot(x, y) - x**2 / hypot(x, y)", "x", {}, "-x * y ** 2 / hypot(x, y) ** 3"),
+    ("log((hypot(1, x) - 1) / x)", "x", {}, "1 / (x * hypot(1, x))"),
+    ("(1 + x**2 / v)**(-(v + 1) / 2)", "x", {}, "-x * (v + 1) * (1 + x ** 2 / v) ** -(0.5 * (v + 1) + 1) / v"),
+    ("theta / (1 - exp(-theta))", "theta", {}, "(theta / (1 - exp(theta)) + 1) / (1 - exp(-theta))"),
+    ("q / (4 * pi * c * norm(r))", "r", {"r": 3}, "-q * unit(r) / (4 * pi * c * norm(r) ** 2)"),
+]
+#: The same of second derivatives.
+SHOWN_TWICE: list[tuple[str, str, dict[str, Any], str]] = [
+    ("x * arccos(x) - sqrt(1 - x**2)", "x", {}, "-1 / sqrt(1 - x ** 2)"),
+    ("log(x + sqrt(x**2 + a**2))", "x", {}, "-x / hypot(x, a) ** 3"),
+    ("x / hypot(x, a)", "x", {}, "-3 * x * a ** 2 / hypot(x, a) ** 5"),
+    ("arctan2(y, x) * hypot(x, y)", "x", {}, "y ** 2 * arctan2(y, x) / hypot(x, y) ** 3"),
+    ("log(sqrt(x + a) + sqrt(x - a))", "x", {}, "-0.5 * x / ((x + a) ** 1.5 * (x - a) ** 1.5)"),
+    ("exp(-x**2) * cos(x)", "x", {}, "exp(-x ** 2) * (4 * x * sin(x) + cos(x) * (4 * x ** 2 - 3))"),
+    ("norm(x - a) + norm(x - b)", "x", {"x": "n", "a": "n", "b": "n"},
+     "u = unit(x - a)\nu1 = unit(x - b)\n"
+     "(eye(n) - outer(u, u)) / norm(x - a) + (eye(n) - outer(u1, u1)) / norm(x - b)"),
+    ("norm(A @ x)", "x", {"A": ("m", "n"), "x": "n"},
+     "u = unit(A @ x)\nA.T @ (eye(m) - outer(u, u)) @ A / norm(A @ x)"),
 ]
 
 
 @pytest.mark.parametrize(("text", "wrt", "shapes", "shown"), SHOWN, ids=[text for text, *_ in SHOWN])
 def test_derivatives_are_shown_as_in_a_book(text: str, wrt: str, shapes: dict[str, Any], shown: str) -> None:
     assert str(sd.gradient(text, wrt, **shapes)) == shown
+
+
+@pytest.mark.parametrize(("text", "wrt", "shapes", "shown"), SHOWN_TWICE, ids=[text for text, *_ in SHOWN_TWICE])
+def test_second_derivatives_are_shown_as_in_a_book(text: str, wrt: str, shapes: dict[str, Any], shown: str) -> None:
+    assert str(sd.hessian(text, wrt, **shapes)) == shown
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_quotients_of_lengths_and_roots_mean_what_is_computed(seed: int) -> None:
+    rng = random.Random(seed)
+    leaves = ["x", "y", "hypot(x, y)", "sqrt(x + y)", "sqrt(x)", "hypot(1, x)", "2", "arctan2(y, x)", "arcsin(x / 4)"]
+
+    def drawn(depth: int) -> str:
+        if not depth:
+            return rng.choice(leaves)
+        return f"({drawn(depth - 1)} {rng.choice('++-**/')} {drawn(rng.randrange(depth))})"
+
+    text, order = drawn(3), rng.choice([1, 2])
+    shapes = dict.fromkeys("xy", ())
+    derivative = sd.derivative(sd.parse(f"x - x + y - y + {text}", shapes), "x", order)
+    shown, kernel = sd.compile(str(derivative), **shapes, inputs=["x", "y"]), sd.compile(derivative, inputs=["x", "y"])
+    for x, y in ((0.3, 0.7), (1.9, 0.2), (2.7, 3.1)):
+        np.testing.assert_allclose(shown(x, y), kernel(x, y), rtol=1e-8, atol=1e-10)
 
 
 CURVATURES = [

@@ -182,6 +182,9 @@ FORMS: dict[str, Callable[[], Any]] = {
     "stacked": lambda: np.stack([np.tanh(X @ v), np.sin(X @ v)])[1, 3],
     "split": lambda: T.reshape(100, 100, H)[3, 4],
     "split, some": lambda: T.reshape(100, 100, H)[3, 4:9],
+    "split and merged, one": lambda: T.reshape(20, M // 20 * H)[3, 100],
+    "split and merged, some": lambda: T.reshape(20, M // 20 * H)[3, 2 * H + 1 : 2 * H + 3],
+    "split and merged, rows": lambda: T.reshape(M * H // 40, 20, 2)[3, :4],
     "merged": lambda: T.reshape(M * H)[17:23],
     "merged, one": lambda: T.reshape(M * H)[17],
     "an inverse": lambda: np.linalg.inv(A)[3],
@@ -214,6 +217,23 @@ FORMS: dict[str, Callable[[], Any]] = {
     "layers": lambda: (np.tanh(T @ W + v) @ v)[0],
     "a quotient of a row by its sum": lambda: (np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True))[4],
 }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_what_is_split_and_merged(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shapes = [(24,), (4, 6), (6, 4), (2, 12), (12, 2), (1, 24), (2, 3, 4), (4, 3, 2), (4, 1, 6), (2, 2, 2, 3)]
+    for _ in range(60):
+        before, after = (shapes[k] for k in rng.integers(len(shapes), size=2))
+        part = []
+        for size in after:
+            at = int(rng.integers(size))
+            some = slice(at, int(rng.integers(at + 1, size + 1)))
+            part.append((at, some, slice(None), slice(None, None, 2))[rng.integers(4)])
+        x = sd.symbol("x", before)
+        (made,) = narrow([(x**2).reshape(after)[tuple(part)].node])
+        value = np.arange(24.0).reshape(before)
+        np.testing.assert_array_equal(evaluate([made], {"x": value})[0], (value**2).reshape(after)[tuple(part)])
 
 
 def test_blocks_that_a_call_brings() -> None:

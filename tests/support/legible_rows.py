@@ -189,7 +189,7 @@ STATISTICS = [
         f"S * sqrt(T) * exp(-0.5 * {D1} ** 2 / (T * s ** 2)) / sqrt(2 * pi)"),
     Row(PRICE, "s", OPTION,
         f"t1 = {D1[1:-1]}\n"
-        "-S * exp(-0.5 * (t1 / (s * sqrt(T))) ** 2) * t1 * (T - t1 / s ** 2) / (sqrt(2 * pi) * s * sqrt(T))", 2),
+        "S * exp(-0.5 * t1 ** 2 / (T * s ** 2)) * t1 * (t1 / (sqrt(T) * s ** 2) - sqrt(T)) / (sqrt(2 * pi) * s)", 2),
     Row(PRICE, "T", OPTION,
         "K * r * ndtr((log(S / K) + T * (r - 0.5 * s ** 2)) / (s * sqrt(T))) * exp(-r * T) + "
         f"0.5 * s * S * exp(-0.5 * {D1} ** 2 / (T * s ** 2)) / (sqrt(2 * pi) * sqrt(T))"),

@@ -270,7 +270,7 @@ _unary("arcsin", lambda x, f: 1.0 / sqrt(one_minus_square(x)), UNIT, sympy="asin
 _unary("arccos", lambda x, f: -1.0 / sqrt(one_minus_square(x)), UNIT, sympy="acos", source="4.24.8", vector="acos",
        singular=True, range="[0, pi]", monotone="decreasing", at_zero=(0.5 * math.pi, -1.0))
 _unary("one_minus_square", lambda x, f: -2.0 * x, numpy="one_minus_square", source="1.4.9",
-       expansion=lambda x: (1.0 - x) * (1.0 + x), written=lambda x: (1.0 - x) * (1.0 + x),
+       expansion=lambda x: (1.0 - x) * (1.0 + x), written=lambda x: 1.0 - power(x, 2.0),
        range="(-inf, 1]", parity="even", curvature="concave", at_zero=(1.0, 0.0))
 _unary("arctan", lambda x, f: _f("lorentzian")(x), sympy="atan", source="4.24.9", vector="atan",
        range="(-pi/2, pi/2)", parity="odd", monotone="increasing", at_zero=(0.0, 1.0))

@@ -179,7 +179,7 @@ def _transposes_together(reader: Reader, term: Term) -> Term | None:
 
 @RULES.of("product")
 def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
-    """Write a product with a vector over its length as one with its direction, beside the direction: A x uᵀ / ‖x‖."""
+    """Write a vector over its length as its direction: in x yᵀ / ‖x‖, and in A x uᵀ / ‖x‖ beside the direction."""
     over, under = term.factors
     for divisor in under:
         if divisor.kind != "reduce" or divisor.data[0] != "norm" or divisor.ndim:
@@ -187,12 +187,16 @@ def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
         for place, arg in enumerate(over):
             for k, chain in enumerate(arg.args) if arg.kind == "outer" else ():
                 unit, (x,) = arg.args[1 - k], divisor.args
+                rest = [other for other in under if other is not divisor]
+                if chain is x:
+                    turned = reader.make("reduce", (x,), ("unit", *divisor.data[1:]), x.shape)
+                    over[place] = reader.make("outer", (turned, unit) if k == 0 else (unit, turned), None, arg.shape)
+                    return reader.product(over, rest, term.shape)
                 if chain.kind != "matmul" or chain.args[-1] is not x or unit.kind != "reduce":
                     continue
                 if unit.data[0] == "unit" and unit.args[0] is x:
                     turned = reader.chain([*chain.args[:-1], unit])
                     pair = (turned, unit) if k == 0 else (unit, turned)
-                    rest = [other for other in under if other is not divisor]
                     over[place] = reader.make("outer", pair, None, arg.shape)
                     return reader.product(over, rest, term.shape)
     return None

@@ -133,6 +133,20 @@ def _turned_difference(reader: Reader, term: Term) -> Term | None:
     return reader.sum([(part, not minus) for part, minus in zip(x.args, x.data, strict=True)], x.shape)
 
 
+@DERIVED.of("negative")
+def _turned_divisor(reader: Reader, term: Term) -> Term | None:
+    """Write -a / (x - 1) as a / (1 - x)."""
+    (x,) = term.args
+    if x.kind != "product":
+        return None
+    for place, (part, below) in enumerate(zip(x.args, x.data, strict=True)):
+        if below and part.kind == "sum" and part.data == (False, True):
+            turned = reader.sum([(part.args[1], False), (part.args[0], True)], part.shape)
+            factors = [*x.args[:place], turned, *x.args[place + 1 :]]
+            return reader.make("product", factors, x.data, x.shape)
+    return None
+
+
 @DERIVED.of("sum")
 def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     """Write neighbours from the first to the last, and diagonals from the lowest."""

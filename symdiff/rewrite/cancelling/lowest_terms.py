@@ -8,7 +8,7 @@ what stands under it. Numbers are computed by the form before: on one denominato
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -52,9 +52,13 @@ def _in_lowest_terms(node: Node) -> Node | None:
             sums[part] = same.setdefault(str(opened.values[part]), part)
     whole = _Polynomials.of(order, sums) if sums else None  # (x - m)**2 stays a square
     ways = [whole, opened, *(_Polynomials.of(order, {}, by) for by in _pairs_of(opened.variables))]
-    found = [polynomials.written(node) for polynomials in ways if polynomials is not None]
+    found = [made for polynomials in ways if polynomials is not None for made in polynomials.written(node)]
     best = min(found, key=_size)
     return spread(best, node.shape) if _size(best) < _size(node) else None
+
+
+#: Functions whose squares are rational: that of sqrt(x) is x, that of hypot(x, y) is x**2 + y**2.
+_ROOTS = ("sqrt", "hypot")
 
 
 #: Squares of functions by those of others with the same argument: a number, and how often the other's is added.
@@ -157,7 +161,7 @@ def _operations(node: Node) -> list[Node] | None:
     while todo:
         part, below, done = todo.pop()
         inside = _inside(part)
-        divided = divided or part.is_root or (below and part.op in SUMS)
+        divided = divided or part.op in _ROOTS or (below and part.op in SUMS)
         if not inside and not part.is_constant:
             divided = divided or sides.setdefault(part, below) != below
         if done or part in order:
@@ -169,7 +173,7 @@ def _operations(node: Node) -> list[Node] | None:
             return None
         todo.append((part, below, True))
         inverse = part.is_power and (scalar_constant(part.args[1]) or 0.0) < 0.0
-        for place, arg in [*enumerate(inside or (part.args if part.is_root else ()))][::-1]:
+        for place, arg in [*enumerate(inside or (part.args if part.op in _ROOTS else ()))][::-1]:
             todo.append((arg, below != (inverse or (part.is_division and place == 1)), False))
     return list(order) if divided or _pairs_of(list(sides)) else None
 
@@ -243,9 +247,11 @@ class _Polynomials:
             return self._variable(sine), self._variable(cosine)
         inside = () if node in self.kept else _inside(node)
         if not inside:
-            own = self.values.get(node.args[0]) if node.is_root else None
-            if own is not None and own[1].is_constant():
-                self.squares[self.variables.index(node)] = own[0] / own[1]
+            is_root = node.op in _ROOTS and node not in self.kept
+            own = [self.values[arg] for arg in node.args] if is_root else []
+            if own and all(below.is_constant() for _, below in own):
+                squares = [(a / b) ** len(own) for a, b in own]
+                self.squares[self.variables.index(node)] = sum(squares[1:], squares[0])
             return self._variable(self.kept.get(node, node)), one
         (a, b), *others = [self.values[arg] for arg in inside]
         if node.is_power:
@@ -281,23 +287,32 @@ class _Polynomials:
             total += self.ring.from_dict({rest: c}) * square ** (powers[place] // 2)
         return total
 
-    def written(self, node: Node) -> Node:
-        """Return a formula in lowest terms: what is above as a product, or multiplied out if that is shorter."""
+    def written(self, node: Node) -> Iterator[Node]:
+        """Give a formula in lowest terms: what is above as a product, multiplied out, and without roots below."""
+        yield from self._in_lowest_terms(*self.values[node])
         above, below = self.values[node]
+        for place in self.squares:
+            in_all = all(n[place] for n in below.to_dict())
+            if below.degrees()[place] == 1 and not in_all and len(above) * len(below) <= _TERMS:
+                turned = self.ring.from_dict({n: -c if n[place] else c for n, c in below.to_dict().items()})
+                above, below = self._reduced(above * turned, below * turned)
+                yield from self._in_lowest_terms(above, below)
+
+    def _in_lowest_terms(self, above: fmpq_mpoly, below: fmpq_mpoly) -> Iterator[Node]:
         common = above.gcd(below)
         above, below = above / common, below / common
         if not above:
-            return constant(0.0)
+            yield constant(0.0)
+            return
         (c, factors), (d, divisors) = above.factor(), below.factor()
         rest = [(p, -n) for p, n in divisors]
-        made = self._product(c / d, [*factors, *rest])
-        if len(factors) < 2 or len(above) < 2:
-            return made
-        return min(made, self._product(c / d, [(above / c, 1), *rest]), key=_size)
+        yield self._product(c / d, [*factors, *rest])
+        if len(factors) > 1 and len(above) > 1:
+            yield self._product(c / d, [(above / c, 1), *rest])
 
     def _product(self, number: fmpq, factors: Sequence[tuple[fmpq_mpoly, int]]) -> Node:
         parts: list[tuple[Node, int]] = []
-        for p, n in sorted(factors, key=_place):
+        for p, n in sorted(self._with_roots(factors), key=_place):
             turned = number < 0 and n == 1 and _has_both_signs(p)
             number = -number if turned else number
             part, scale = self._factor(-p if turned else p)
@@ -307,6 +322,16 @@ class _Polynomials:
         below = _times(int(number.denominator), [(part, -n) for part, n in parts if n < 0])
         whole = above if scalar_constant(below) == 1.0 else elementwise("divide", (above, below))
         return elementwise("negative", (whole,)) if number < 0 else whole
+
+    def _with_roots(self, factors: Sequence[tuple[fmpq_mpoly, int]]) -> list[tuple[fmpq_mpoly, int]]:
+        """Write what a root is of as its square, beside the root itself."""
+        found = list(factors)
+        for place, square in self.squares.items():
+            root = self.ring.gen(place)
+            often = sum(n for p, n in found if p == square)
+            if often and self.variables[place].op in _ROOTS and any(p == root for p, _ in found):
+                found = [(p, n + 2 * often if p == root else n) for p, n in found if p != square]
+        return found
 
     def _factor(self, p: fmpq_mpoly) -> tuple[Node, Any]:
         """Return a node, as it stands in the formula if it does, and what it is multiplied by in a polynomial."""
