@@ -236,6 +236,12 @@ def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -
     return result
 
 
+def _have_more(terms: Sequence[CollectedProduct], others: Sequence[CollectedProduct]) -> bool:
+    """Tell whether terms have a divisor in common where others have none, or a function that others have not."""
+    own, other = common_product(terms), common_product(others)
+    return bool(own.under and not other.under) or any(not is_leaf(base) for base in own.over.keys() - other.over.keys())
+
+
 #: Formulas of more nodes are shown as they are.
 _MOST_NODES = 1_000
 #: Terms that sums among factors are multiplied out to, at most, for each node and besides: of a chain of sums that each
@@ -517,9 +523,7 @@ class _Collector:
             plain = [directed(term) for term in self.expanded(terms, alone=True)]
             terms = like_terms(plain)
             deeper = like_terms([directed(self.deep(term)) for term in plain])
-            if len(deeper) < len(terms) or (
-                len(terms) > 1 and common_product(deeper).under and not common_product(terms).under
-            ):
+            if len(deeper) < len(terms) or (len(terms) > 1 and _have_more(deeper, terms)):
                 terms = deeper
             multiplied = [directed(term) for term in self.expanded(terms, alone=False)]
             alike = like_terms(multiplied) if len(multiplied) <= WINDOW else multiplied
@@ -547,11 +551,12 @@ class _Collector:
     def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:
         """Write the factor of a function, or a divisor, that some terms have in common in front of these."""
         while len(terms) > _PAIR:
-            places: dict[tuple[Node, bool], list[int]] = {}
+            places: dict[tuple[Node, int], list[int]] = {}
             for at, term in enumerate(terms):
-                for base in (*term.over, *term.under):
+                own = [(base, 0) for base in term.over] + list(term.under.items())  # the same power of a divisor
+                for base, power in own:
                     if not is_leaf(base) and not base.is_contraction:
-                        places.setdefault((base, base in term.under), []).append(at)
+                        places.setdefault((base, power), []).append(at)
             several = [found for found in places.values() if 1 < len(found) < len(terms)]
             if not several:
                 break

@@ -54,7 +54,9 @@ SHOWN_TWICE: list[tuple[str, str, dict[str, Any], str]] = [
     ("x / hypot(x, a)", "x", {}, "-3 * x * a ** 2 / hypot(x, a) ** 5"),
     ("arctan2(y, x) * hypot(x, y)", "x", {}, "y ** 2 * arctan2(y, x) / hypot(x, y) ** 3"),
     ("log(sqrt(x + a) + sqrt(x - a))", "x", {}, "-0.5 * x / ((x + a) ** 1.5 * (x - a) ** 1.5)"),
-    ("exp(-x**2) * cos(x)", "x", {}, "exp(-x ** 2) * (4 * x * sin(x) + cos(x) * (4 * x ** 2 - 3))"),
+    ("exp(-x**2) * cos(x)", "x", {}, "exp(-x ** 2) * (cos(x) * (4 * x ** 2 - 3) + 4 * x * sin(x))"),
+    ("a * exp(-b * exp(-c * t))", "t", {},
+     "c ** 2 * b * a * exp(-c * t) * exp(-b * exp(-c * t)) * (b * exp(-c * t) - 1)"),
     ("norm(x - a) + norm(x - b)", "x", {"x": "n", "a": "n", "b": "n"},
      "u = unit(x - a)\nu1 = unit(x - b)\n"
      "(eye(n) - outer(u, u)) / norm(x - a) + (eye(n) - outer(u1, u1)) / norm(x - b)"),
