@@ -42,7 +42,7 @@ from ..graph.scalars.arithmetic import scaled
 from ..rewrite import simplify
 from .recurrence import KEPT
 
-__all__ = ["join_recurrences", "lift_products"]
+__all__ = ["addends", "join_recurrences", "lift_products"]
 
 
 def join_recurrences(roots: Sequence[Node]) -> list[Node]:
@@ -263,9 +263,9 @@ def _behind(loop: _Loop) -> dict[Node, _Addends]:
     found = {}
     for x, result in loop.after.items():
         others = [other for own, other in loop.after.items() if own is not x]
-        addends = _addends(result)
-        rest = [(scale, one) for scale, one in addends if one is not x]
-        if len(rest) != len(addends) - 1 or (1.0, x) not in addends:
+        terms = addends(result)
+        rest = [(scale, one) for scale, one in terms if one is not x]
+        if len(rest) != len(terms) - 1 or (1.0, x) not in terms:
             continue
         products = [(scale, one) for scale, one in rest if one.shape == x.shape and _is_large(one, loop)]
         stays = [one if scale == 1 else one * scale for scale, one in rest if (scale, one) not in products]
@@ -278,16 +278,16 @@ def _behind(loop: _Loop) -> dict[Node, _Addends]:
     return found
 
 
-def _addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
+def addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
     """Return what is added up, each with the number in front of it; what is repeated along an axis is not opened."""
     if node.is_additive:
         a, b = node.args
         pairs = (a, scale), (b, scale if node.is_addition else -scale)
         return [
-            pair for arg, own in pairs for pair in (_addends(arg, own) if arg.shape == node.shape else [(own, arg)])
+            pair for arg, own in pairs for pair in (addends(arg, own) if arg.shape == node.shape else [(own, arg)])
         ]
     own, inner = scaled(node)
-    return [(scale, node)] if inner is node or inner.shape != node.shape else _addends(inner, scale * own)
+    return [(scale, node)] if inner is node or inner.shape != node.shape else addends(inner, scale * own)
 
 
 def _is_there(arg: Node, loop: _Loop) -> bool:

@@ -978,6 +978,8 @@ def _of_function(node: Node, depth: int) -> Range:
         return Range(low, has_low=low > 0.0 or not any(map(_above, found)))
     if node.op == "pseudo_huber_loss" and bounds_of(args[0], depth - 1).low >= 0.0:
         return Range(0.0, has_low=True)
+    if node.op == "root_gap" and (added := bounds_of(args[1], depth - 1)).low >= 0.0:  # sqrt(b**2 + d) - b
+        return Range(0.0, has_low=not _above(added))
     if node.op == "exp_share":
         return Range(0.0) if all(bounds_of(arg, depth - 1).low >= 0.0 for arg in args[:2]) else row.range
     if row.arity != 1 or not row.monotone[0]:

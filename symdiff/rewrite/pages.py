@@ -65,6 +65,8 @@ CHOICES = (
 POWERS = (
     Identity("log(sqrt(x)) -> log(x) / 2", "stability"),
     Identity("sqrt(x)**q -> x**(q / 2)", "differentiated", q="even"),
+    Identity("arccos(x)**2 -> arccos_square(x)", "differentiated"),
+    Identity("arccosh(x)**2 -> arccosh_square(x)", "differentiated"),
     Identity("log(s**p) -> p * log(s)", "stability", s="positive"),
     Identity("sqrt(s**p) -> s**(p / 2)", "stability", s="positive", p="number"),
     Identity("(s**p)**q -> s**(p * q)", "stability", s="positive", p="number", q="number"),

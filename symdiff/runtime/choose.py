@@ -16,7 +16,7 @@ from ..ground.tracing import record as trace
 from ..lowering.program import Program
 from .kept.lookup import FormulaRecord
 from .options import Options
-from .runners import BACKENDS, Backend, Lowered, plans_of
+from .runners import BACKENDS, Backend, Lowered, begin_units, plans_of
 from .runners.interfaces import Planned, Runner
 from .runners.programs import target_of
 from .toolchain.build import compiler_in_sight
@@ -133,6 +133,7 @@ def run_lowered(
     runner = row.make(request, lowered, options, record)
     trace(f"source.{row.suffix}", runner.source)
     plans = plans_of(request, lowered, runner, options, count, record)
+    begin_units(lowered, runner, plans)
     return Choice(request, row, lowered, runner, reason, plans, options.reproducible)
 
 

@@ -64,7 +64,7 @@ from .calls.resources import empty, get_num_threads, register
 from .options import Options
 from .origin import Origin, described, wrapped
 from .runners.interfaces import Changing, Planned, Runner, UnitRunner
-from .runners.programs import standalone_function
+from .runners.programs import TieredRunner, standalone_function
 from .toolchain.build import Library
 
 if TYPE_CHECKING:
@@ -548,6 +548,8 @@ class Kernel(Calls):
     @property
     def backend(self) -> str:
         """Backend that computes now: "c", "interpreter", "cython" or "numpy"."""
+        if self._plans is not None and isinstance(self._runner, TieredRunner) and not self._runner.begun:
+            return self._plans.backend
         return self._runner.backend if isinstance(self._runner, Changing) else self._origin.backend
 
     @property

@@ -216,3 +216,31 @@ def test_sizes_of_inputs_that_vanished_are_read_back() -> None:
         assert str(again) == printed
         np.testing.assert_array_equal(sd.compile(printed, x="n")(np.ones(4)), sd.compile(
             sd.hessian(text, "x", x=4))(np.ones(4)))  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "rank"), [(3, 1), (4, 1), (4, 2), (5, 2)])
+def test_products_are_smooth_where_several_values_are_zero(n: int, rank: int) -> None:
+    rng = np.random.default_rng(10 * n + rank)
+    u, v = rng.normal(size=(2, n, rank))
+    product = " * ".join(f"l[{k}]" for k in range(n))
+    for text, like, a in (
+        (f"l = eigvalsh(A)\n{product}", "det(0.5 * (A + A.T))", u @ u.T),
+        (f"l = svdvals(A)\n({product})**2", "det(A)**2", u @ v.T),
+        ("prod(svdvals(A))**2 * sum(A)", "det(A)**2 * sum(A)", u @ v.T),
+    ):
+        got, want = (sd.compile(sd.hessian(f, "A", A=(n, n)), backend="interpreter")(a) for f in (text, like))
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=text)
+
+
+def test_what_is_not_symmetric_in_several_zeros_has_no_derivative() -> None:
+    a = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0])
+    for text in ("l = eigvalsh(A)\nl[0]**2 + l[3]**2", "l = eigvalsh(A)\nl[0] * l[1] * l[3]"):
+        assert np.isnan(sd.compile(sd.hessian(text, "A", A=(4, 4)), backend="interpreter")(a)).any()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 2)])
+def test_gradients_by_singular_values_are_read_back_at_zero(shape: tuple[int, int]) -> None:
+    again = str(sd.gradient("sum(log(1 + svdvals(A)**2))", "A", A=shape))
+    hessian = sd.compile(sd.jacobian(again, "A", A=shape), backend="interpreter")
+    want = 2.0 * np.eye(shape[0] * shape[1]).reshape(*shape, *shape)
+    np.testing.assert_allclose(hessian(np.zeros(shape)), want, atol=1e-12)

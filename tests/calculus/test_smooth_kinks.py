@@ -504,3 +504,9 @@ def test_a_choice_of_the_user_keeps_its_branch() -> None:
 def test_forms_stay_short(text: str) -> None:
     shapes: dict[str, tuple[int, ...]] = {"x": (), "y": ()} if "y" in text else {"x": ()}
     assert len(str(sd.hessian(text, "x", **shapes))) < 100
+
+
+@pytest.mark.parametrize("c", [1.0, 2.0, 0.3])
+def test_gaps_of_roots_are_never_negative(c: float) -> None:
+    for text in (f"abs(sqrt({c}**2 + x**2) - {c})", f"maximum(sqrt(x**2 + {c}**2) - {c}, 0)"):
+        assert float(sd.compile(sd.hessian(text, "x"), backend="interpreter")(0.0)) == pytest.approx(1 / c)

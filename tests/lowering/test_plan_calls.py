@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import linalg
 
 import symdiff as sd
+from symdiff.calculus.passes import settle
 from symdiff.errors import SingularMatrixError
+from symdiff.lowering.plan.calls import plan_call
+from symdiff.lowering.plan.plan import programs_of
+from symdiff.lowering.plan.steps import LoopStep
 from symdiff.runtime.runners.programs import target_of
 from tests.support.orders import in_order
 from tests.support.plan_formulas import CHAIN, EACH, near, numbers
@@ -302,3 +307,24 @@ def test_threads_of_a_product_keep_what_is_not_finite_in_its_row() -> None:
     result = kernel(first, second)
     assert np.isnan(result[17]).all()
     assert np.isfinite(np.delete(result, 17, 0)).all()
+
+
+@pytest.mark.parametrize("item", [8, 4])
+def test_steps_of_one_sample_broadcast_what_they_read(item: int) -> None:
+    """Lanes hold the same numbers there; blocks of rows would be read eight times, and transposed."""
+    A = sd.matrix("A", 6, 6)
+    outputs = [sd.linalg.expm(A), sd.gradient(np.sum(sd.linalg.expm(A) ** 2), A)]
+    k = sd.compile(outputs, backend="native")
+    plan = plan_call([A.node], settle([one.node for one in outputs], []), [False], 20_000)
+    alone = [piece for step in plan.steps if isinstance(step, LoopStep) and not step.loops for piece in step.pieces]
+    assert alone
+    shared = {id(program): shared for program, _, shared, _, _ in programs_of(plan)}
+    assert all(shared[id(piece.program)] == (True,) * len(piece.ports) for piece in alone)
+    point = (0.3 * np.random.default_rng(6).normal(size=(6, 6))).astype(f"f{item}")
+    near: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12} if item == 8 else {"rtol": 1e-4, "atol": 1e-4}
+    value, slope = k(point)
+    np.testing.assert_allclose(value, linalg.expm(point.astype(float)), **near)
+    direction = np.cos(np.arange(36.0)).reshape(6, 6)
+    change = linalg.expm_frechet(point.astype(float), direction, compute_expm=False)
+    np.testing.assert_allclose(np.sum(slope * direction), 2.0 * np.sum(value * change), **near)
+    assert np.array_equal(sd.compile(outputs, backend="interpreter")(point), [value, slope])

@@ -74,6 +74,27 @@ def test_both_ends_of_pairs_are_one_array() -> None:
     assert sorted(len(step.results) for step in loops) == [1, 2]
 
 
+@pytest.mark.parametrize(("n", "count"), [(40, 1), (300, 1), (1000, 2)])
+def test_value_and_gradient_of_a_lattice_share_their_loop(n: int, count: int) -> None:
+    """Its pieces run one after the other: terms that would leave the cache are made in the sum."""
+    x = sd.matrix("x", n, n)
+
+    def action(x: Any) -> Any:
+        steps = (np.roll(x, 1, axis=0) - x) ** 2 + (np.roll(x, 1, axis=1) - x) ** 2
+        return np.sum(0.5 * steps + 0.25 * (x**2 - 1.0) ** 2)
+
+    outputs = [action(x), sd.gradient(action(x), x)]
+    plan = plan_call([x.node], [one.node for one in outputs], [False], 10_000)
+    loops = [step for step in plan.steps if isinstance(step, LoopStep) and len(step.pieces) > 1]
+    assert len(loops) == count
+    if n < 100:
+        point = np.random.default_rng(n).normal(size=(n, n))
+        value, gradient = sd.compile(outputs, [x], backend="native")(point)
+        np.testing.assert_allclose(value, action(point), rtol=1e-12)
+        rolled = sum(np.roll(point, k, axis) for k in (1, -1) for axis in (0, 1))
+        np.testing.assert_allclose(gradient, 4.0 * point - rolled + point * (point**2 - 1.0), rtol=1e-12, atol=1e-12)
+
+
 def triples(r: Any, i: Any, j: Any, k: Any, np: Any = np) -> Any:
     """Return an energy of triples of points."""
     a, b = r[i] - r[j], r[k] - r[j]

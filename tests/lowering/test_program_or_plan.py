@@ -25,6 +25,7 @@ from symdiff.lowering.unroll import unroll
 from symdiff.runtime.runners import BACKENDS
 from symdiff.runtime.runners.lowering import OPERATION, lower, most_operations
 from symdiff.runtime.runners.programs import target_of
+from symdiff.runtime.runners.variants import Variant
 
 SHORT = LIMITS.unrolled_operations
 
@@ -248,3 +249,34 @@ def test_attention_has_a_native_form_at_any_length(length: int) -> None:
     shares = special.softmax(data[0] @ data[1].T / 4.0, axis=1)
     np.testing.assert_allclose(kernel(*data)[3], 2.0 * shares.T @ shares @ data[2], rtol=1e-10, atol=1e-12)
     assert sd.compile([loss, *sd.gradient(loss, (q, k, v))], [q, k, v]).backend in ("interpreter", "c")
+
+
+@pytest.mark.parametrize("backend", ["native", "auto"])
+@pytest.mark.parametrize(("n", "is_late"), [(33, False), (90, True)])
+def test_a_long_program_is_built_when_a_batch_asks_for_it(backend: str, n: int, is_late: bool) -> None:
+    """A plan serves single samples meanwhile; a short program is there from the beginning."""
+    x = sd.vector("x", n)
+    outputs = sd.hessian(sd.logsumexp(3.0 * x), x)
+    kernel = sd.compile(outputs, backend=backend)
+    built: list[Variant] = []
+    runner: Any = kernel._runner
+    make = runner.make
+
+    def counted(variant: Variant) -> Any:
+        built.append(variant)
+        return make(variant)
+
+    runner.make = counted
+    assert (runner.usual not in runner._units) == is_late
+    points = np.random.default_rng(n).normal(size=(3, n))
+    share = np.exp(3.0 * points) / np.sum(np.exp(3.0 * points), axis=1, keepdims=True)
+    right = 9.0 * (share[:, None] * np.eye(n) - share[:, :, None] * share[:, None])
+    assert kernel.wait()
+    assert kernel.backend == "c"
+    np.testing.assert_allclose(kernel(points[0]), right[0], rtol=1e-12, atol=1e-14)
+    assert not built
+    np.testing.assert_allclose(kernel(points), right, rtol=1e-12, atol=1e-14)
+    assert len(built) == is_late
+    assert kernel.wait()
+    assert kernel.backend == "c"
+    np.testing.assert_allclose(kernel(points), right, rtol=1e-12, atol=1e-14)

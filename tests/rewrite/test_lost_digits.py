@@ -459,3 +459,85 @@ def test_printed_derivatives_that_cancel_are_read_back(name: str, order: int) ->
     places = np.concatenate([[0.01, 0.5, 1.0], 10.0 ** np.random.default_rng(order).uniform(0, 5, 20)])
     there, back = (np.asarray(sd.compile(f, backend="interpreter")(places)) for f in (found, found.text()))
     np.testing.assert_allclose(back, there, rtol=1e-14)
+
+
+# ---------------------------------------------------------------------------- poles that cancel
+
+VANISH_ONCE = {
+    "tanh": mp.tanh, "tan": mp.tan, "sin": mp.sin, "sinh": mp.sinh, "arctan": mp.atan, "arcsin": mp.asin,
+    "arcsinh": mp.asinh, "arctanh": mp.atanh, "expm1": mp.expm1, "log1p": mp.log1p,
+}  # fmt: skip
+
+
+def nearly(text: str, function: Callable[..., Any], x: float) -> None:
+    """Compare a formula and its slope with many digits; the reference is taken beside 0 itself."""
+    kernels = [sd.compile(f, backend="interpreter") for f in (text, sd.derivative(text, "x"))]
+    for order, kernel in enumerate(kernels):
+        want = exact(function, {"x": x or 1e-30}, "x", order)
+        assert float(kernel(x)) == pytest.approx(want, rel=1e-11, abs=1e-29), (text, x, order)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(sorted(VANISH_ONCE)), st.sampled_from((1.0, 2.0, 0.5, -3.0)), st.booleans(),
+    st.one_of(st.just(0.0), st.floats(-14.0, -0.7).map(lambda e: 10.0**e)), st.sampled_from((1, -1)),
+)  # fmt: skip
+def test_poles_that_cancel_leave_their_digits(name: str, c: float, over: bool, size: float, sign: int) -> None:
+    f, x = VANISH_ONCE[name], sign * size
+    if over:
+        nearly(f"{c} * x / {name}({c} * x) - 1", lambda x: c * x / f(c * x) - 1, x)
+    else:
+        nearly(f"1 / {name}({c} * x) - 1 / ({c} * x)", lambda x: 1 / f(c * x) - 1 / (c * x), x)
+
+
+@pytest.mark.parametrize("name", ["tanh", "sinh", "tan", "expm1", "erf", "j1", "arctan", "log1p"])
+@pytest.mark.parametrize("x", [0.0, 1e-12, -1e-8, 1e-4, 0.3, 4.0])
+def test_slopes_of_inverse_quotients_are_read_back(name: str, x: float) -> None:
+    slope = sd.derivative(f"x / {name}(x)", "x")
+    again = sd.derivative(str(slope), "x")
+    for kernel, other in ((sd.compile(str(slope)), sd.compile(slope)), (sd.compile(again), sd.compile(
+            sd.derivative(slope, "x")))):  # fmt: skip
+        assert float(kernel(x)) == pytest.approx(float(other(x)), rel=1e-9, abs=1e-12)
+
+
+def test_poles_that_cancel_are_shown_as_they_were_written() -> None:
+    assert "where" not in str(sd.derivative("1 / tanh(x) - 1 / x", "x"))
+    assert float(sd.compile("1 / sinh(x) - 1 / x")(1e200)) == -1e-200
+
+
+# ---------------------------------------------------------------------------- ends and angles
+
+
+@pytest.mark.parametrize("name", ["silu", "mish", "gelu"])
+def test_gated_functions_have_limits_at_both_ends(name: str) -> None:
+    for order, ends in enumerate([(0.0, np.inf), (0.0, 1.0), (0.0, 0.0)]):
+        formula = sd.derivative(f"{name}(x)", "x", order) if order else f"{name}(x)"
+        for backend in ("native", "interpreter", "numpy"):
+            kernel = sd.compile(formula, x=(), backend=backend) if not order else sd.compile(formula, backend=backend)
+            np.testing.assert_array_equal(kernel(np.array([-np.inf, np.inf])), ends)
+
+
+def test_squares_of_angles_are_smooth_where_the_angle_is_0() -> None:
+    both = (-2.0, 2 / 3)
+    for text, want in (("arccos(x)**2", both), ("arccosh(x)**2", (2.0, -2 / 3)), ("sin(arccos(x)**2)", both)):
+        got = [float(sd.compile(sd.derivative(text, "x", n), backend="interpreter")(1.0)) for n in (1, 2)]
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+    hessian = sd.hessian("arccos(x @ y)**2", "x", x=2, y=2)
+    at = np.array([0.6, 0.8])
+    np.testing.assert_allclose(sd.compile(hessian, x=2, y=2)(at, at), 2 / 3 * np.outer(at, at), rtol=1e-7)
+
+
+LOGARITHMS_OF_INTEGRALS: list[tuple[str, Callable[..., Any]]] = [
+    ("log(exp1(x))", lambda x: mp.log(mp.e1(x))),
+    ("log(expi(x))", lambda x: mp.log(mp.ei(x))),
+    ("log(iv(2, x))", lambda x: mp.log(mp.besseli(2, x))),
+    ("log(iv(0.5, x))", lambda x: mp.log(mp.besseli(0.5, x))),
+    ("log(exp1(x) * exp(x))", lambda x: mp.log(mp.e1(x)) + x),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), LOGARITHMS_OF_INTEGRALS, ids=[t for t, _ in LOGARITHMS_OF_INTEGRALS])
+@pytest.mark.parametrize("x", [0.8, 9.99, 10.1, 60.0, 720.0, 2e3])
+def test_logarithms_of_exponential_integrals_far_out(text: str, function: Callable[..., Any], x: float) -> None:
+    for order in (0, 1):
+        agrees(text, function, {"x": x}, "x", order)

@@ -25,9 +25,10 @@ from ...graph import (
     zeros,
 )
 from ...graph.contractions import spectrum, spectrum_parameter
-from ...graph.deltas.einsum import einsum, is_zero
+from ...graph.deltas.einsum import einsum
 from ...graph.deltas.structural import identity
 from ...graph.primitives import Isotropic
+from ...graph.scalars.functions import scalar_constant
 from ...rewrite import simplify
 from ...rewrite.facts import are_transposes
 from ...rewrite.matrices.functions import isotropic_of
@@ -45,9 +46,11 @@ def zeros_of(a: Node) -> int | None:
     if not all(row.is_concatenation and row.payload.axis == -1 and len(row.args) == 2 for row in a.args):
         return None
     (first, b), (turned, last) = upper.args, lower.args
-    if not (is_zero(first) and is_zero(last) and (turned is swap(b) or are_transposes(turned, b))):
+    if not (scalar_constant(first) == scalar_constant(last) == 0.0 and b.ndim >= 2):
         return None
     m, n = b.shape[-2:]
+    if not (turned is swap(b) or are_transposes(turned, b) or (turned is b and m == n == 1)):
+        return None
     return abs(m - n) if isinstance(m, int) and isinstance(n, int) else None
 
 

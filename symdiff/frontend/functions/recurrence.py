@@ -88,7 +88,9 @@ def scan(
 
     A product of rows with a large matrix that is held is made of all rows before the loop, and a sum of outer products
     that no step reads is made behind it. The first keeps at most eight numbers for each that the steps read; the
-    second what the products are of, where n is a letter or these are at most a million numbers.
+    second what the products are of, where n is a letter or these are at most a million numbers. Functions of numbers
+    that no step waits for, such as the logarithms of a likelihood, are computed of all steps at once, within the same
+    bounds.
 
     Examples
     --------

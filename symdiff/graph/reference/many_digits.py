@@ -566,6 +566,21 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_k0": lambda x: mpmath.log(besselk(0, x)),
     "log_k1": lambda x: mpmath.log(besselk(1, x)),
     "log_kv": lambda v, x: mpmath.log(besselk(v, x)),
+    "arccos_square": lambda x: mpmath.acos(x) ** 2,
+    "arccosh_square": lambda x: mpmath.re(mpmath.acosh(x) ** 2),
+    "arccos_quotient": lambda n, x: _of_angle(int(n), x),
+    "arccosh_quotient": lambda n, x: _of_angle(int(n), x),
+    "size_of_distance": abs,
+    "gated": lambda x, w: x * w,
+    "bounded": lambda x: x,
+    "log_iv": lambda v, x: mpmath.log(mpmath.besseli(v, x)),
+    "log_exp1": lambda x: mpmath.log(mpmath.e1(x)),
+    "log_expi": lambda x: mpmath.log(mpmath.ei(x)),
+    "log_exp1_slope": lambda x: -mpmath.exp(-x) / (x * mpmath.e1(x)),
+    "log_expi_slope": lambda x: mpmath.exp(x) / (x * mpmath.ei(x)),
+    "exp1_moment": lambda n, x: mpmath.factorial(n) * mpmath.exp(x) * mpmath.expint(int(n) + 1, x) / x ** int(n),
+    "expi_scaled": lambda n, x: (-1) ** int(n)
+    * (mpmath.exp(-x) * mpmath.ei(x) - sum(mpmath.factorial(j) / x ** (j + 1) for j in range(int(n)))),
     "i_ratio": lambda x: mpmath.besseli(1, x) / mpmath.besseli(0, x),
     "k_ratio": lambda x: besselk(1, x) / besselk(0, x),
     "log1mexp": lambda x: mpmath.log(-mpmath.expm1(-x)),
@@ -632,6 +647,12 @@ def difference(each: Difference) -> Callable[..., Any]:
     return call
 
 
+def _of_angle(n: int, x: Any) -> Any:
+    """Return a derivative of arccos(x) / sqrt(1 - x^2) as a hypergeometric function, DLMF 15.4.10 with 15.5.2."""
+    scale = mpmath.rf(1, n) ** 2 / mpmath.rf(mpmath.mpf(3) / 2, n) / (-2) ** n
+    return scale * mpmath.hyp2f1(n + 1, n + 1, n + mpmath.mpf(3) / 2, (1 - x) / 2)
+
+
 SCALARS |= {each.name: difference(each) for each in DIFFERENCES}
 
 #: Functions that take numbers of any size: all others need as many digits as the exponent of theirs has.
@@ -639,7 +660,7 @@ _OF_ANY_SIZE = frozenset(
     {
         *("add", "subtract", "multiply", "divide", "negative", "abs", "sqrt", "cbrt", "hypot", "sign"),
         *("log", "log2", "log10", "log1p", "log_ratio", "log_product", "log_quotient", "lorentzian", "soft_sign"),
-        *("gelu_argument", "gelu_inside"),
+        *("gelu_argument", "gelu_inside", "gated", "bounded", "size_of_distance"),
         *("arctan", "arctan2", "direction_cos", "direction_sin", "inversion_x", "inversion_y", "one_minus_square"),
         *("less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "logical_not"),
         *("floor", "ceil", "rint", "trunc", "maximum", "minimum", "part_of", "to_real", "unless_nan", "where"),

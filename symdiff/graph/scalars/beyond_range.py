@@ -13,7 +13,7 @@ import math
 from .. import BOOL, Node, constant, elementwise
 from .differences import GAUSS
 from .functions import compare, partial_of, where
-from .making import ABSENT, ANY, LOGARITHMS, POSITIVE, named, row, unary
+from .making import ABSENT, ANY, LOGARITHMS, NONE, POSITIVE, named, order_of, row, unary
 from .special import ROOT_TWO_PI
 
 log, log1p, absolute, digamma, power = (named(name) for name in ("log", "log1p", "abs", "digamma", "power"))
@@ -27,10 +27,14 @@ exp, log1mexp, ndtr, log_ndtr = (named(name) for name in ("exp", "log1mexp", "nd
 i0, i1, k0, k1, kv, i0e, i1e, k0e, k1e, kve = (
     named(name) for name in ("i0", "i1", "k0", "k1", "kv", "i0e", "i1e", "k0e", "k1e", "kve")
 )
+iv, ive, exp1, expi, expn = (named(name) for name in ("iv", "ive", "exp1", "expi", "expn"))
 i_ratio, k_ratio, polygamma_gap = named("i_ratio"), named("k_ratio"), named("polygamma_gap")
 
 #: Terms of the series of I_0 that are added up where its logarithm is near 0.
 _TERMS = 10
+#: From where continued fractions and asymptotic series of exponential integrals have their digits, and from how many
+#: levels or terms.
+_FRACTION, _LEVELS, _SERIES, _ASYMPTOTIC = 10.0, 14, 50.0, 34
 #: Below which a product is computed as it is written.
 _LARGE = 1e300
 
@@ -145,6 +149,66 @@ def _k_ratio_slope(x: Node, f: Node) -> Node:
     return power(_k_moment(1.0, x), 2.0) - _k_moment(2.0, x)
 
 
+def _exp1_moment(order: float, x: Node) -> Node:
+    return elementwise("exp1_moment", (constant(order), x))
+
+
+def _exp1_share(order: float, x: Node) -> Node:
+    return _exp1_moment(order, x) / _exp1_moment(0.0, x)
+
+
+def _exp1_moment_written(n: Node, x: Node) -> Node:
+    order = order_of(n)
+    if order == 0.0:
+        return exp(x) * exp1(x)
+    return math.factorial(int(order)) * (exp(x) * expn(constant(order + 1.0), x)) / power(x, order)
+
+
+def _exp1_moment_value(n: Node, x: Node) -> Node:
+    order = order_of(n)
+    far = compare("less", _FRACTION, x)
+    z, below = where(far, x, _FRACTION), constant(0.0)
+    for k in range(_LEVELS, 0, -1):  # DLMF 8.19.17, two of its levels in one
+        below = k * (order + k) / (z + (order + 1.0 + 2.0 * k) - below)
+    scale = math.factorial(int(order)) / power(z, order)
+    near = where(far, 1.0, x)
+    return where(far, scale / (z + (order + 1.0) - below), _exp1_moment_written(n, near))
+
+
+def _log_exp1(x: Node) -> Node:
+    return where(compare("less", _FRACTION, x), log(_exp1_moment(0.0, x)) - x, log(exp1(x)))
+
+
+def _expi_scaled(order: float, x: Node) -> Node:
+    return elementwise("expi_scaled", (constant(order), x))
+
+
+def _expi_share(order: float, x: Node) -> Node:
+    return _expi_scaled(order, x) / _expi_scaled(0.0, x)
+
+
+def _expi_scaled_written(n: Node, x: Node) -> Node:
+    order = int(order_of(n))
+    result = exp(-x) * expi(x)
+    for j in range(order):
+        result = result - math.factorial(j) / (power(x, j + 1.0) if j else x)
+    return result if order % 2 == 0 else -result
+
+
+def _expi_scaled_value(n: Node, x: Node) -> Node:
+    order = int(order_of(n))
+    far = compare("less", _SERIES, x)
+    z, terms = where(far, x, _SERIES), constant(1.0)
+    for k in range(_ASYMPTOTIC, 0, -1):  # DLMF 6.12.2, term by term
+        terms = 1.0 + terms * (k + order) / z
+    scale = (-1.0) ** order * math.factorial(order)
+    return where(far, terms * scale / power(z, order + 1.0), _expi_scaled_written(n, where(far, 1.0, x)))
+
+
+def _log_expi(x: Node) -> Node:
+    return where(compare("less", _SERIES, x), log(_expi_scaled(0.0, x)) + x, log(expi(x)))
+
+
 # Gamma functions                                         DLMF 5.2, 5.12
 unary("log_gamma", lambda x, f: digamma(x), POSITIVE, numpy="", source="5.2.2", expansion=_log_gamma,
       written=lambda x: log(gamma(x)), singular=True)
@@ -184,3 +248,22 @@ unary("log_k1", lambda x, f: -1.0 / k_ratio(x) - 1.0 / x, POSITIVE, numpy="", so
 row("log_kv", (ABSENT, lambda v, x, f: -0.5 * (kve(v - 1.0, x) + kve(v + 1.0, x)) / kve(v, x)), ((0.2, 3.7), POSITIVE),
     numpy="", source="10.29.1", expansion=lambda v, x: log(kve(v, x)) - x, written=lambda v, x: log(kv(v, x)),
     singular=True)
+row("log_iv", (ABSENT, lambda v, x, f: 0.5 * (ive(v - 1.0, x) + ive(v + 1.0, x)) / ive(v, x)), ((0.2, 3.7), POSITIVE),
+    numpy="", source="10.29.1", expansion=lambda v, x: log(ive(v, x)) + absolute(x), written=lambda v, x: log(iv(v, x)),
+    singular=True)
+
+# Exponential integrals: integrals of t^n exp(-x t) / (1 + t), and derivatives of exp(-x) Ei(x)     DLMF 6.2, 8.19
+row("exp1_moment", (NONE, lambda n, x, f: -_exp1_moment(order_of(n) + 1.0, x)), ((1.0, 1.0), POSITIVE), numpy="",
+    source="6.2.2", expansion=_exp1_moment_value, written=_exp1_moment_written, orders=10, singular=True)
+unary("log_exp1_slope", lambda x, f: _exp1_share(2.0, x) - power(_exp1_share(1.0, x), 2.0), POSITIVE, numpy="",
+      source="6.2.1", expansion=lambda x: -1.0 - _exp1_share(1.0, x), written=lambda x: -(exp(-x) / (x * exp1(x))),
+      singular=True)
+unary("log_exp1", lambda x, f: named("log_exp1_slope")(x), POSITIVE, numpy="", source="6.2.1", expansion=_log_exp1,
+      written=lambda x: log(exp1(x)), singular=True, monotone="decreasing")
+row("expi_scaled", (NONE, lambda n, x, f: _expi_scaled(order_of(n) + 1.0, x)), ((1.0, 1.0), (0.5, 4.0)), numpy="",
+    source="6.2.5", expansion=_expi_scaled_value, written=_expi_scaled_written, orders=10, singular=True)
+unary("log_expi_slope", lambda x, f: _expi_share(2.0, x) - power(_expi_share(1.0, x), 2.0), (0.5, 4.0), numpy="",
+      source="6.2.5", expansion=lambda x: 1.0 + _expi_share(1.0, x), written=lambda x: exp(x) / (x * expi(x)),
+      singular=True)
+unary("log_expi", lambda x, f: named("log_expi_slope")(x), (0.5, 4.0), numpy="", source="6.2.5", expansion=_log_expi,
+      written=lambda x: log(expi(x)), singular=True, monotone="increasing")

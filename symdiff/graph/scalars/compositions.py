@@ -272,7 +272,7 @@ def relu6(x: Node) -> Node:
 
 def silu(x: Node) -> Node:
     """Return ``x * sigmoid(x)``, which is called swish, too."""
-    return x * apply("sigmoid", x)
+    return apply("gated", x, apply("sigmoid", x))
 
 
 def gelu(x: Node, approximate: bool = True) -> Node:
@@ -281,10 +281,11 @@ def gelu(x: Node, approximate: bool = True) -> Node:
     Hendrycks and Gimpel, "Gaussian error linear units" (2016): ``(1 + tanh(z)) / 2`` is ``sigmoid(2 z)``.
     """
     if not approximate:
-        return x * apply("ndtr", x)
+        return apply("gated", x, apply("ndtr", x))
     # where the step is 0 or 1, a cube overflows in float32, and so does the slope that 0 is multiplied by
     near = apply("gelu_argument", x)
-    return x * apply("sigmoid", math.sqrt(8.0 / math.pi) * (near + 0.044715 * apply("power", near, 3.0)))
+    inside = math.sqrt(8.0 / math.pi) * (near + 0.044715 * apply("power", near, 3.0))
+    return apply("gated", x, apply("sigmoid", inside))
 
 
 def elu(x: Node, alpha: Node | float = 1.0) -> Node:
@@ -307,7 +308,7 @@ def celu(x: Node, alpha: Node | float = 1.0) -> Node:
 
 def mish(x: Node) -> Node:
     """Return ``x * tanh(softplus(x))``."""
-    return x * apply("tanh", apply("softplus", x))
+    return apply("gated", x, apply("tanh", apply("softplus", x)))
 
 
 def leaky_relu(x: Node, negative_slope: Node | float = 0.01) -> Node:

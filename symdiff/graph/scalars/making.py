@@ -32,7 +32,8 @@ INVERSES = {"exp": "log", "log": "exp", "exp2": "log2", "log2": "exp2", "expm1":
 LOGARITHMS = {"gamma": "log_gamma", "beta": "log_beta", "binom": "log_binom", "poch": "log_poch",
     "sigmoid": "log_sigmoid", "ndtr": "log_ndtr", "erfc": "log_erfc", "erfcx": "log_erfcx", "stdtr": "log_stdtr",
     "gammainc": "log_gammainc", "gammaincc": "log_gammaincc", "betainc": "log_betainc",
-    "i0": "log_i0", "i1": "log_i1", "k0": "log_k0", "k1": "log_k1", "kv": "log_kv",}
+    "i0": "log_i0", "i1": "log_i1", "k0": "log_k0", "k1": "log_k1", "kv": "log_kv",
+    "iv": "log_iv", "exp1": "log_exp1", "expi": "log_expi",}
 
 #: Functions that have a value wherever their arguments have one.
 TOTAL = frozenset((

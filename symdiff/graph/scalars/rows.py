@@ -217,6 +217,41 @@ def _sinc(x: Node) -> Node:
     return where(near, 1.0, where(far, 0.0, sin(moved) / moved))
 
 
+#: Distance from 1 up to which quotients of inverse cosines are power series.
+_NEAR_ONE = 0.25
+
+
+def _arccos_quotient(n: Node, x: Node) -> Node:
+    """Return a derivative of arccos(x) / sqrt(1 - x^2), which beyond 1 is arccosh(x) / sqrt(x^2 - 1)."""
+    order = int(_order(n))
+    near = compare("less", absolute(1.0 - x), _NEAR_ONE)
+    # F(1, 1; 3/2; (1 - x) / 2), DLMF 15.4.10 with 15.8.1, term by term
+    z, inside = 0.5 * (1.0 - where(near, x, 1.0)), constant(1.0)
+    for k in range(22 + 2 * order, 0, -1):
+        inside = 1.0 + inside * ((order + k) ** 2 / (k * (order + k + 0.5))) * z
+    scale = math.prod((j + 1.0) ** 2 / (j + 1.5) / -2.0 for j in range(order))
+    y = where(near, 0.5, x)
+    square = (1.0 - y) * (1.0 + y)
+    below, value = constant(0.0), where(compare("less", y, 1.0), _f("arccos")(y), _f("arccosh")(y))
+    value = value / sqrt(absolute(square))
+    for k in range(order):  # (1 - x^2) q' = x q - 1, differentiated k times
+        last = constant(1.0) if k == 0 else -float(k * k) * below
+        below, value = value, ((2.0 * k + 1.0) * y * value - last) / square
+    return where(near, scale * inside, value)
+
+
+def _arccos_quotient_written(function: str, sign: float) -> Callable[[Node, Node], Node]:
+    def written(n: Node, x: Node) -> Node:
+        square = sign * (1.0 - power(x, 2.0))
+        below, value = constant(0.0), _f(function)(x) / sqrt(square)
+        for k in range(int(_order(n))):
+            last = constant(1.0) if k == 0 else -float(k * k) * below
+            below, value = value, ((2.0 * k + 1.0) * x * value - last) / (1.0 - power(x, 2.0))
+        return value
+
+    return written
+
+
 # ---------------------------------------------------------------------------- the table
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -470,6 +505,23 @@ _unary("gelu_argument", lambda x, f: _f("gelu_inside")(x), numpy="", source="1.4
 _unary("gelu_inside", ZERO, numpy="", source="constant pieces",
        expansion=lambda x: where(compare("greater", absolute(x), 24.0), 0.0, unless_nan(x)),
        written=lambda x: broadcast_to(constant(1.0), x.shape), range="[0, 1]")
+# squares of angles are smooth where angles are 0
+for _name, _sign, _domain in (("arccos", 1.0, UNIT), ("arccosh", -1.0, (1.1, 4.0))):
+    _row(f"{_name}_quotient", (NONE, lambda n, x, f, name=_name: elementwise(
+         f"{name}_quotient", (constant(_order(n) + 1.0), x))), ((0.0, 0.0), _domain), numpy="", source="4.24.8",
+         expansion=_arccos_quotient, written=_arccos_quotient_written(_name, _sign), orders=10, singular=True)
+    _unary(f"{_name}_square", lambda x, f, name=_name, sign=_sign: -2.0 * sign * elementwise(
+           f"{name}_quotient", (constant(0.0), x)), _domain, numpy="", source="4.24.8",
+           expansion=lambda x, name=_name: power(_f(name)(x), 2.0),
+           written=lambda x, name=_name: power(_f(name)(x), 2.0), singular=True, range="[0, inf)")
+# a product with a weight that vanishes below, and is 1 above: 0 and inf at the ends, as its slopes 0 and 1
+_row("gated", (lambda x, w, f: w, lambda x, w, f: _f("bounded")(x)), (ANY, UNIT), numpy="", source="1.4.2",
+     expansion=lambda x, w: maximum(x, -1e38) * w, written=lambda x, w: x * w)
+# of the distance from a removable singularity, by which formulas are chosen and nothing moves
+_unary("size_of_distance", ZERO, numpy="", source="constant pieces", expansion=absolute, written=absolute,
+       parity="even", range="[0, inf)")
+_unary("bounded", lambda x, f: constant(1.0), numpy="", source="1.4.1",
+       expansion=lambda x: maximum(minimum(x, 1e38), -1e38), written=lambda x: x, parity="odd")
 _unary("sign", ZERO, sympy="sign", source="constant pieces", instruction="sd_sign",
        range="[-1, 1]", parity="odd", monotone="not decreasing")
 _unary("floor", ZERO, sympy="floor", source="constant pieces", instruction="floor", monotone="not decreasing")

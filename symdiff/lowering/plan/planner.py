@@ -65,6 +65,7 @@ from .access import (
 )
 from .bound import SCANS
 from .cost import NOMINAL, program_cost, turn_cost
+from .distribution import distribute
 from .element import Elements, PlacedTerm, Task, element_of, kept_label, placed_terms, sums_rows, task_of
 from .plan import Plan, check_phases, find_checks
 from .products import (
@@ -349,7 +350,7 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
-    roots = with_borders_apart([to_real(node) for node in _expand(outputs)])
+    roots = with_borders_apart([to_real(node) for node in _expand(distribute(outputs))])
     roots, symmetric = split_products(subtract_opposites(roots))
     # passes rebuild products, and with them those that are symmetric
     made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
@@ -360,26 +361,26 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     with sizes_from():
         turned = turned_inverses(roots)
 
-        def plan(pieces: int, elements: int, apart: frozenset[Node], wanted: Sequence[Node] = roots) -> Plan:
-            planner = _Planner(limit, symmetric, turned, Bounds(pieces, elements, apart))
+        def plan(bounds: Bounds, wanted: Sequence[Node] = roots) -> Plan:
+            planner = _Planner(limit, symmetric, turned, bounds)
             planner.discover(wanted)
             return planner.finish(tuple(inputs), tuple(wanted))
 
-        found: list[Plan] = []
-        bounds: tuple[int, int, frozenset[Node]] = (FEW_PIECES, MOST, frozenset())
+        found: list[tuple[Plan, Bounds]] = []
+        bounds = Bounds(FEW_PIECES, MOST, frozenset())
         try:
-            found.append(plan(*bounds))
+            found.append((plan(bounds), bounds))
         except PiecesError as error:
-            for bounds in ((PIECES, FEW_ELEMENTS, frozenset()), (PIECES, MOST, moved_arrays(roots))):
+            for bounds in (Bounds(PIECES, FEW_ELEMENTS, frozenset()), Bounds(PIECES, MOST, moved_arrays(roots))):
                 with suppress(NoLoopError):
-                    found.append(plan(*bounds))
+                    found.append((plan(bounds), bounds))
             if not found:
                 raise error
-        best = min(found, key=_nominal_time)
+        best, bounds = min(found, key=lambda one: _nominal_time(one[0]))
         sums, terms = sum_arrays(roots, best.steps)
         if terms:
             with suppress(NoLoopError):
-                other = plan(bounds[0], bounds[1], bounds[2] | terms, sums)
+                other = plan(bounds._replace(apart=bounds.apart | terms), sums)
                 best = min(best, other, key=_nominal_time) if are_shared(terms, other.steps) else best
         return best
 

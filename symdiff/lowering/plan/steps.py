@@ -79,10 +79,11 @@ class LoopStep(NamedTuple):
     def shared(self, piece: LoopPiece, carried: Collection[Node] | None = None) -> tuple[bool, ...]:
         """Return which ports are read from one element: of all, or of each run along the last loop.
 
-        In the body of a loop a program is for one sample, and what is ``carried`` alone lies in vectors.
+        Without loops all of them are: numbers that lanes share are broadcast, where rows would be transposed. In the
+        body of a loop a program is for one sample, and what is ``carried`` alone lies in vectors.
         """
         if not self.loops:
-            return () if carried is None else tuple(port.source not in carried for port in piece.ports)
+            return tuple(carried is None or port.source not in carried for port in piece.ports)
         last = len(self.loops) - 1
         runs = not self.total and last > 0
         found = []

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from functools import reduce
+from math import prod
 from typing import TypeAlias
 
 from ...graph import (
@@ -34,11 +35,16 @@ from ...graph import (
 from ...graph.primitives import LISTED
 from ...graph.scalars.arithmetic import scaled
 from ...graph.scalars.functions import FUNCTIONS
+from ...graph.sizes import nominal
 from .access import is_long
+from .cost import NOMINAL
 from .element import task_of
 from .steps import LoopStep, Step
 
 __all__ = ["are_shared", "moved_arrays", "subtract_opposites", "sum_arrays", "with_borders_apart"]
+
+#: Terms that caches keep until they are added up.
+MOST_TERMS = 1 << 19
 
 
 def sum_arrays(roots: Sequence[Node], steps: Sequence[Step]) -> tuple[list[Node], frozenset[Node]]:
@@ -52,6 +58,14 @@ def sum_arrays(roots: Sequence[Node], steps: Sequence[Step]) -> tuple[list[Node]
         The arrays of terms, which are to be there; empty where no sum is worth it.
     """
     maps = {step.loops for step in steps if isinstance(step, LoopStep) and not (step.total or step.fills)}
+    # pieces of loops run one after the other, so that all terms are there before they are added up
+    maps -= {
+        step.loops
+        for step in steps
+        if isinstance(step, LoopStep)
+        and len(step.pieces) > 1
+        and prod(nominal(size, NOMINAL) for size in step.loops) > MOST_TERMS
+    }
     new: dict[Node, Node] = {}
     terms: set[Node] = set()
     for step in steps:

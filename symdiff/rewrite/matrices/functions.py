@@ -214,34 +214,47 @@ class _Parts:
         self.n = self.x.shape[-1]
         self.stack = self.x.ndim - 1
         self.shape = node.shape
-        own = self._own_slopes()
+        largest = reduce("max", apply("abs", self.x), (self.stack,))
+        self.largest = reshape(largest, (*largest.shape, 1, 1))
         self.nulls: Node | None = None
-        if payload.nulls is None:
-            self.odd, self.own = self.g, own
-        else:
-            self.odd = 0.5 * (self.g - _flipped(self.g, 1))
-            self.own = 0.5 * (own + _flipped(own, 2))
-            self.nulls = self._slopes_of_zeros(payload.nulls)
-            if self.nulls is not None:
-                self.own = self.own + _diagonal(self.nulls)
+        self.odd = self.g if payload.nulls is None else 0.5 * (self.g - _flipped(self.g, 1))
+        self.own = self._own_slopes(self.slopes)
+        if payload.nulls:
+            self.nulls = self._slopes_of_zeros(payload.nulls, self.own)
+            self.own = self.own + _diagonal(self.nulls)
+        self.stand_in = stand_in
 
     # ------------------------------------------------------------------------ slopes
 
-    def _own_slopes(self) -> Node:
-        """Return the slopes of g by the eigenvalues of the same matrix: rows are g's elements."""
-        if self.payload.is_by_matrix:
-            return self.slopes
-        stack, front = self.stack, self.slopes.ndim - 2 * (self.stack + 1)
-        lead, inner = tuple(range(front)), tuple(range(100, 100 + stack))
-        return einsum([self.slopes], [(*lead, *inner, 200, *inner, 201)], (*lead, *inner, 200, 201))
+    def _own_slopes(self, slopes: Node) -> Node:
+        """Return the slopes of g by the eigenvalues of the same matrix, of an odd g as such: rows are g's elements."""
+        if not self.payload.is_by_matrix:
+            stack, front = self.stack, slopes.ndim - 2 * (self.stack + 1)
+            lead, inner = tuple(range(front)), tuple(range(100, 100 + stack))
+            slopes = einsum([slopes], [(*lead, *inner, 200, *inner, 201)], (*lead, *inner, 200, 201))
+        return slopes if self.payload.nulls is None else 0.5 * (slopes + _flipped(slopes, 2))
 
-    def _slopes_of_zeros(self, count: int) -> Node | None:
+    def _slopes_where_equal(self) -> Node:
+        """Return the same slopes, with the mean of equal eigenvalues in the place of each.
+
+        Those of a function that is alike in them are equal there but for rounding. At eigenvalues that rounding made
+        differ they may be anything: of a product of three zeros, all are rounding.
+        """
+        near = to_real(compare("less_equal", apply("abs", _row(self.x) - _column(self.x)), EQUAL * self.largest))
+        axes = tuple(range(self.x.ndim + 1))
+        total = einsum([near, self.x], [axes, (*axes[:-2], axes[-1])], axes[:-1])
+        mean = total / einsum([near], [axes], axes[:-1])
+        if self.payload.nulls is not None:
+            mean = 0.5 * (mean - _flipped(mean, 1))  # 0 among zeros
+        (slopes,) = substitute([self.payload.slopes], self.stand_in | {spectrum(self.x.shape): mean})
+        own = self._own_slopes(slopes)
+        return own + _diagonal(self._slopes_of_zeros(self.payload.nulls, own)) if self.payload.nulls else own
+
+    def _slopes_of_zeros(self, count: int, own: Node) -> Node:
         """Return, in the places of zeros that every such matrix has, the slope of the least singular value; else 0."""
-        if not count:
-            return None
         assert isinstance(self.n, int)
         least = (self.n + count) // 2
-        at = _taken(_taken(self.own, least), least)
+        at = _taken(_taken(own, least), least)
         zeros = constant(np.array([float(least - count <= k < least) for k in range(self.n)]))
         return einsum([at, zeros], [tuple(range(at.ndim)), (100,)], (*range(at.ndim), 100))
 
@@ -283,8 +296,7 @@ class _Parts:
         """Return K, and where g is not alike in equal eigenvalues: in its values, or in its slopes as well."""
         rows, columns = _row(self.x), _column(self.x)
         gap = rows - columns
-        largest = reduce("max", apply("abs", self.x), (self.x.ndim - 1,))
-        largest = reshape(largest, (*largest.shape, 1, 1))
+        largest = self.largest
         bound = EQUAL * largest
         own = compare("equal", delta(self.n, self.n), 1.0)
         equal = _both(compare("less_equal", apply("abs", gap), bound), _not(own))
@@ -294,12 +306,15 @@ class _Parts:
         left = apply("abs", change - limit * gap)
         sizes = apply("abs", self.odd)
         size = _row(sizes) + _column(sizes)
-        total = self._row_sums()
+        total = _row_sums(self.own)
         # g changes by so much when eigenvalues do by their own size
         swing = largest * (_row(total) + _column(total))
         noise = _ALIKE * size + 8.0 * EQUAL * swing
         unlike = _both(equal, compare("less", noise, left))
-        steep = apply("abs", _row(diagonal) - _column(diagonal)) + self._mixed_differences()
+        own_slopes = self._slopes_where_equal()
+        there = einsum([own_slopes], [(*range(self.own.ndim - 1), self.own.ndim - 2)], tuple(range(self.own.ndim - 1)))
+        steep = apply("abs", _row(there) - _column(there)) + self._mixed_differences(own_slopes)
+        total = _row_sums(own_slopes)
         most = reduce("max", total, (total.ndim - 1,))
         most = reshape(most, (*most.shape, 1, 1))
         # zeros that are nearly none have slopes of their own, which are none beside the largest one
@@ -309,13 +324,8 @@ class _Parts:
         quotient = where(near, limit, change / where(near, 1.0, gap))
         return where(own, 0.0, quotient), unlike, elementwise("logical_or", (unlike, bent), BOOL)
 
-    def _row_sums(self) -> Node:
-        axes = tuple(range(self.own.ndim))
-        return einsum([apply("abs", self.own)], [axes], axes[:-1])
-
-    def _mixed_differences(self) -> Node:
+    def _mixed_differences(self, h: Node) -> Node:
         """Return the largest difference of G_ik and G_jk over all other k."""
-        h = self.own
         rows = reshape(h, (*h.shape[:-2], self.n, 1, self.n))
         columns = reshape(h, (*h.shape[:-2], 1, self.n, self.n))
         own = compare("equal", delta(self.n, self.n), 1.0)
@@ -352,6 +362,11 @@ class _Parts:
             [(*own, 100, 102), (*lead, *inner), (*own, 101, inner[-1])],
             (*lead, 100, 101),
         )
+
+
+def _row_sums(x: Node) -> Node:
+    axes = tuple(range(x.ndim))
+    return einsum([apply("abs", x)], [axes], axes[:-1])
 
 
 def _diagonal(x: Node) -> Node:

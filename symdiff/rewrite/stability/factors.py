@@ -126,7 +126,7 @@ def _vanishing_quotient(node: Node) -> Vanishing | None:
         found = _algebraic(parts.terms) or _exponent(parts.terms)
     if found is None and parts.of_one:
         found = _several(parts.terms)
-    return found
+    return found or _slope(node, parts.terms, functions=True)
 
 
 def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
@@ -160,19 +160,25 @@ def _difference(node: Node) -> Vanishing | None:
     return None
 
 
-def _slope(node: Node, terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
-    """Return how the slope of a quotient vanishes times a power of its variable: exp(x) - (exp(x) - 1) / x."""
+def _slope(node: Node, terms: Sequence[tuple[float, Node]], functions: bool = False) -> Vanishing | None:
+    """Return how the slope of a quotient vanishes times a power of its variable: exp(x) - (exp(x) - 1) / x.
+
+    Times one power more, it is the difference of one of the ``functions`` and its slope: tanh(x) - x * sech(x)**2.
+    """
     for c, term in terms:
         number, rest = without_numbers(term)
         for base, n in factors_of(rest, _TERMS, look=peel).parts:
-            kind = ROWS.get(base.op)
-            if n != 1.0 or kind is None or kind.name != base.op or scalar_constant(base.args[0]) != 0.0:
+            kind, more = ROWS.get(base.op), 0
+            if functions and n == 1.0 and base.op in _ONCE and peel(rest) is base:
+                kind, more, u = TABLE[base.op][0], 1, base.args[0]
+            elif functions or n != 1.0 or kind is None or kind.name != base.op or scalar_constant(base.args[0]) != 0.0:
                 continue
-            u = base.args[1]
-            slope = elementwise(base.op, (ONE, u))
+            else:
+                u = base.args[1]
+            slope = elementwise(kind.name, (ONE, u))
             scale = -c * number / kind.order
-            if _are_alike(node, powers_multiplied([(slope, 1), (u, kind.order)], scale)):
-                return Vanishing(scale, u, None, kind.order, slope)
+            if _are_alike(node, powers_multiplied([(slope, 1), (u, kind.order + more)], scale)):
+                return Vanishing(scale, u, None, kind.order + more, slope)
     return None
 
 
@@ -180,10 +186,11 @@ def _are_alike(node: Node, other: Node) -> bool:
     """Tell whether two formulas have the same values at random points; False of what has axes."""
     from ...graph.reference.interpret import evaluate  # not needed by an import
 
-    leaves = [part for part in postorder([node, other], most=_NODES + 1) if not part.args]
+    order = postorder([node, other], most=_NODES + 1)
+    leaves = [part for part in order if not part.args]
     inputs = [part for part in leaves if not part.is_constant]
     scalars = [part for part in inputs if part.is_input and part.dtype is REAL and not part.shape]
-    if node.shape or other.shape or len(leaves) > _NODES or len(scalars) < len(inputs):
+    if node.shape or other.shape or len(order) > _NODES or len(scalars) < len(inputs):
         return False
     held = 0
     rng = np.random.default_rng(0)

@@ -284,7 +284,7 @@ def _by_name(node: Node) -> Node:
 #: Functions that overflow or vanish where their logarithm, which has a name, is finite.
 _LOGARITHMS: dict[str, Callable[[Node], Node]] = {
     "softmax": _log_softmax,
-    **dict.fromkeys(("ndtr", "erfc", "gamma", "beta", "i0", "k0", "k1", "kv"), _by_name),
+    **dict.fromkeys(("ndtr", "erfc", "gamma", "beta", "i0", "k0", "k1", "kv", "iv", "exp1", "expi"), _by_name),
 }
 #: Functions that are positive only where their arguments are.
 _OF_POSITIVE = frozenset(("gamma", "beta"))

@@ -44,10 +44,12 @@ from .numpy import NumpyRunner
 from .plans import PlanRunner, SharingPlans
 from .programs import InterpreterRunner, NativeRunner, TieredRunner
 
-__all__ = ["BACKENDS", "Backend", "Lowered", "plans_of"]
+__all__ = ["BACKENDS", "Backend", "Lowered", "begin_units", "plans_of"]
 
 #: Nanoseconds of a call of one sample by a program from which on there may be a plan for such calls.
 LEAST_ALONE = 700.0
+#: Operations from which on a program waits for a batch where a plan serves single samples: half a second to build.
+LONG = 5_000
 #: Nodes of a formula that is planned when a call first shares inputs: such a call waits for it.
 SHARED_NODES = 1_000
 
@@ -111,8 +113,11 @@ def _scalar(
             record=record,
         )
     assert lowered is not None
+    # a plan beside a long program may be all that calls want
+    late: dict[str, Any] = {"now": False} if _is_long(lowered) and kind is not InterpreterRunner else {}
     return kind(
         lowered,
+        **late,
         reduce=request.reduce,
         columns=request.columns,
         constant=[not batched for batched in request.batched],
@@ -120,6 +125,18 @@ def _scalar(
         build_limit=limit,
         kept=None if record is None else record.unit(),
     )
+
+
+def _is_long(lowered: Lowered) -> bool:
+    """Tell whether the program of a formula takes a compiler clearly longer than the plan of one sample."""
+    return isinstance(lowered, Program) and lowered.operations > LONG
+
+
+def begin_units(lowered: Lowered, runner: Runner, plans: Planned | None) -> None:
+    """Build the usual unit of a long program, unless a plan serves calls of one sample: a batch builds it then."""
+    serves_alone = plans is not None and plans.serves_alone
+    if isinstance(runner, NativeRunner | TieredRunner) and _is_long(lowered) and not serves_alone:
+        runner.call(*runner.usual)
 
 
 def plans_of(

@@ -55,6 +55,10 @@ class Planned(Protocol):
 
     serves_alone: bool
 
+    @property
+    def backend(self) -> str:
+        """Backend of the programs of its plans now."""
+
     def run(
         self,
         inputs: Sequence[npt.NDArray[Any]],

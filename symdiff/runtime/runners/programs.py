@@ -230,13 +230,15 @@ class TieredRunner(ProgramRunner):
     Parameters
     ----------
     program : Program
+    now : bool, optional
+        Begin with the usual unit now, not when it is first wanted.
     **options
         See :class:`~.variants.UnitOptions`. Native code that the cache has serves from the first call on.
     """
 
     narrows = True
 
-    def __init__(self, program: Program, **options: Unpack[UnitOptions]) -> None:
+    def __init__(self, program: Program, *, now: bool = True, **options: Unpack[UnitOptions]) -> None:
         options.setdefault("build_limit", BUILD_SECONDS)
         super().__init__(program, **options)
         self._native = NativeRunner(program, now=False, **options)
@@ -247,7 +249,8 @@ class TieredRunner(ProgramRunner):
         self._failure = ""
         #: Why there is no native code, once that is known; "" where there is some, or may be.
         self.obstacle = ""
-        self.call(*self.usual)
+        if now:
+            self.call(*self.usual)
 
     @property
     def backend(self) -> str:
@@ -255,9 +258,16 @@ class TieredRunner(ProgramRunner):
         return "c" if self.usual in self._built and not self._units[self.usual].gives_way else "interpreter"
 
     @property
+    def begun(self) -> bool:
+        """Tell whether there is the usual unit, or a build of it."""
+        return self.usual in self._units
+
+    @property
     def stats(self) -> dict[str, Any]:
         """State of the builds: the backend that serves and why, seconds in the compiler, and errors."""
         pending, failure = bool(self._pending), self._failure
+        if not self.begun:
+            return {"reason": "built when a batch asks for it", "building": pending, "build_seconds": 0.0}
         reason = "native code is built" if self.usual in self._built else "native code is being built"
         serving = self._units[self.usual]
         if serving.gives_way:
