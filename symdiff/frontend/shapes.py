@@ -31,8 +31,9 @@ def split_kind(shape: object) -> tuple[str, object]:
     """
     if shape is int:
         return INT, ()
-    if isinstance(shape, tuple | list) and shape and shape[0] is int:
-        return INT, tuple(shape[1:])
+    if isinstance(shape, tuple | list):
+        sizes = tuple(shape)
+        return (INT, sizes[1:]) if sizes and sizes[0] is int else (REAL, sizes)
     return REAL, shape
 
 

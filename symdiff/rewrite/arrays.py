@@ -17,6 +17,7 @@ from ..graph import (
     contract,
     elementwise,
     matrix,
+    number,
     pad,
     part_of_part,
     reshape,
@@ -360,7 +361,7 @@ def _reshape_function(x: Node, shape: Shape) -> Node | None:
         node = todo[-1]
         if node in new:
             todo.pop()
-        elif node.shape != x.shape:
+        elif node.shape != x.shape or number(node) is not None:  # an order is one number, and stays one
             new[node] = node
         elif not _moves_through(node, shape):
             new[node] = settle(reshape(node, shape))
@@ -371,7 +372,7 @@ def _reshape_function(x: Node, shape: Shape) -> Node | None:
             elif len(new) + len(todo) > _REACH:
                 return None
             todo.extend(waiting)
-    return new[x]
+    return new[x] if new[x].shape == shape else None
 
 
 def _keeps_units(x: Node, node: Node) -> bool:

@@ -74,7 +74,8 @@ def export(
         )
     if target not in TARGETS:
         raise ArgumentError(f"target={target!r:.80}; expected one of {', '.join(map(repr, TARGETS))}")
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", str(name), re.ASCII) or keyword.iskeyword(name):
+    named = isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", name, re.ASCII)
+    if not named or keyword.iskeyword(name):
         raise ArgumentError(f"{name!r:.80} is no name for a module; expected letters, digits and '_', a letter first")
     texts = print_files(kernel._request(name), target)
     place = Path(folder)

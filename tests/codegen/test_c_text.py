@@ -318,8 +318,8 @@ def test_upper_parts_of_registers_are_clear_before_functions_of_numbers(
         if match := re.match(r"(\w[\w.]*):", line):
             name = match[1]
             wide = name.startswith(("do_", "each_", "whole", "kernel"))
-        elif "vzeroupper" in line:
-            wide = False
+        elif "vzeroupper" in line or ("\tret" in line and name.startswith(("do_", "each_"))):
+            wide = False  # behind the end of a function of lanes stands what its loop jumps to
         elif re.search(r"%[yz]mm\d+(\{.*)?$", line):  # the last operand is what is written
             wide = True
         elif match := re.match(r"\s+(?:call|jmp)\s+(?!\.L|do_|each_|whole)(\*?%?[\w.]+)", line):

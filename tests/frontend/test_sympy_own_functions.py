@@ -156,3 +156,31 @@ def test_stable_functions_within_formulas(text: str) -> None:
         assert np.isfinite(wanted)
         for other in (sd.parse(text), sd.compile(text).sympy, str(sd.parse(text))):
             np.testing.assert_allclose(sd.compile(other)(point), wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "text", ["softmax({})", "logsumexp({})", "log_softmax({})", "log(sum(exp({})))", "softmax({}) @ y"]
+)
+@pytest.mark.parametrize("argument", ["x", "A @ x", "x * y", "M[0]"])
+@pytest.mark.rows(6)
+def test_stable_functions_of_arrays(text: str, argument: str) -> None:
+    """SymPy writes their sums as products with matrices of ones."""
+    shapes = {"x": (3,), "y": (3,), "A": (3, 3), "M": (2, 3)}
+    formula = text.format(argument)
+    shapes = {name: shape for name, shape in shapes.items() if name in formula.replace("exp", "").replace("max", "")}
+    rng = np.random.default_rng(7)
+    for scale in (1.0, 40.0, 900.0):
+        numbers = {name: scale * rng.normal(size=shape) for name, shape in shapes.items()}
+        wanted = np.asarray(sd.compile(formula, shapes=shapes)(inputs=numbers))
+        assert np.isfinite(wanted).all()
+        kernel = sd.compile(sd.parse(formula, shapes=shapes))
+        found = np.asarray(kernel(*[np.reshape(numbers[one.name], one.shape) for one in kernel.inputs]))
+        lost = 1e-15 * np.abs(wanted).max() if "log_" in text else 1e-300  # x - logsumexp(x) is near 0 for the largest
+        np.testing.assert_allclose(found.ravel(), wanted.ravel(), rtol=1e-12, atol=lost)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_along_an_axis_of_a_matrix(axis: int) -> None:
+    M = np.random.default_rng(axis).normal(size=(2, 3)) * 900
+    wanted = sd.compile(f"softmax(M, axis={axis})", M=(2, 3))(M)
+    np.testing.assert_allclose(sd.compile(sd.parse(f"softmax(M, axis={axis})", M=(2, 3)))(M), wanted, rtol=1e-12)

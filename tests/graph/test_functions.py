@@ -285,6 +285,7 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "gammainccinv": [(3.0, 0.5)],
     "beta_density": [(3.0, 2.0, 0.3), (40.0, 60.0, 0.37), (0.5, 0.5, 1e-8)],
     "betaincinv": [(3.0, 2.0, 0.5)],
+    "betaincinv_near": [(3.0, 2.0, 0.5)],
     **{name: [(3.0, 0.5)] for name in FUNCTIONS if name.startswith(("gammainc_by", "log_gammainc"))},
     **{name: [(3.0, 2.0, 0.6)] for name in FUNCTIONS if name.startswith(("betainc_by", "log_betainc"))},
     **{name: [(4.0, 0.5), (7.5, -3.0)] for name in FUNCTIONS if name.startswith(("stdtr_by", "log_stdtr"))},

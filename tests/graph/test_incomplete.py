@@ -307,3 +307,32 @@ def test_small_parameters_take_no_digits(name: str, order: str) -> None:
                     lambda *q: _near_one(name, *q), place, steps, h=min(place[:-1]) * mp.mpf(10) ** -20, direction=1
                 )
         assert abs(value - want) <= 1e-13 * abs(want), (point, value, want)
+
+
+def _log_betainc(a: float, b: float, x: float) -> mp.mpf:
+    """Return the logarithm of the incomplete beta function below its mean, by the integral over the log odds."""
+    low, high, place = mp.mpf(a), mp.mpf(b), mp.log(mp.mpf(x) / (1 - mp.mpf(x)))
+
+    def density(y: mp.mpf) -> mp.mpf:
+        return low * y - (low + high) * mp.log1p(mp.exp(y))
+
+    top, reach = density(place), 60 / (low - (low + high) * mp.mpf(x))
+    tail = mp.quad(lambda u: mp.exp(density(place - u) - top), [reach * k / 8 for k in (0, 1, 2, 4, 8)])
+    return top + mp.log(tail) + mp.loggamma(low + high) - mp.loggamma(low) - mp.loggamma(high)
+
+
+def test_inverse_of_betainc_of_large_parameters() -> None:
+    a, b, y = sd.scalar("a"), sd.scalar("b"), sd.scalar("y")
+    kernel = sd.compile(sd.special.betaincinv(a, b, y), [a, b, y], backend="interpreter")
+    rng = np.random.default_rng(6)
+    for _ in range(12):
+        first, second = 10 ** rng.uniform(9.01, 14, 2)
+        wanted = 10 ** rng.uniform(-300, -1)
+        with mp.workdps(50):
+            x = float(kernel(first, second, wanted))
+            found = _log_betainc(first, second, x)
+            # the slope of the logarithm by that of x, which is rounded
+            slope = (first - (first + second) * x + 10 * mp.sqrt(first * second / (first + second))) / (1 - x)
+            assert abs(found - mp.log(wanted)) <= 1e-15 * slope, (first, second, wanted)
+    edges = kernel([1e30, 1e100, 1e300, 2e9, 2e9, 2e9], [1e100, 1e30, 1e300, 3e9, 3e9, 3e9], [0.5, 0.3, 0.2, 0, 1, -1])
+    np.testing.assert_allclose(edges, [1e-70, 1.0, 0.5, 0.0, 1.0, np.nan], rtol=1e-15)

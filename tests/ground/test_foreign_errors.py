@@ -130,3 +130,32 @@ def test_jax_and_torch_themselves() -> None:
         library = pytest.importorskip(name)
         with pytest.raises(sd.SymbolError):
             library.sin(s)
+
+
+class _Longer(list[Any]):
+    """A list that says that it is longer than it is."""
+
+    def __len__(self) -> int:
+        return 3
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 70])
+def test_an_index_that_holds_itself_or_is_too_deep(depth: int) -> None:
+    own: list[Any] = []
+    own.append(own)
+    key: Any = own if depth < 70 else 0
+    for _ in range(depth):
+        key = [key]
+    with pytest.raises(sd.ShapeError, match="nested deeper than 64 lists"):
+        x[key]
+
+
+@pytest.mark.parametrize("name", [None, 3.5, float("nan"), ..., b"name", 1, ["name"], np.str_("a b"), _Longer()])
+def test_names_of_exports_that_are_none(name: Any, tmp_path: Any) -> None:
+    with pytest.raises(sd.ArgumentError, match="is no name for a module"):
+        sd.export(KERNELS["interpreter"], tmp_path, name)
+
+
+def test_shapes_are_read_as_they_are() -> None:
+    assert sd.compile("x * 2", x=_Longer()).signature == "(x: ()) -> ()"
+    assert sd.compile("y[i]", y=3, i=_Longer([int])).signature == "(y: (3,), i: int ()) -> ()"

@@ -408,6 +408,59 @@ def test_slopes_of_other_quotients_too(text: str) -> None:
         np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-20)
 
 
+def _dawson(x: Any) -> Any:
+    return mp.exp(-x * x) * mp.erfi(x) * mp.sqrt(mp.pi) / 2
+
+
+def _scaled_tail(x: Any) -> Any:
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+#: Differences that are derivatives of a function, up to a factor, and the same with many digits.
+DIFFERENCES: list[tuple[str, Callable[..., Any]]] = [
+    ("{c} - {d}*({u})*dawsn({u})", lambda u, c: c - 2 * c * u * _dawson(u)),
+    ("dawsn({u}) + ({u})*(1 - 2*({u})*dawsn({u}))", lambda u, c: _dawson(u) + u * (1 - 2 * u * _dawson(u))),
+    ("{d}*(({u})*erfcx({u}) - 1/sqrt(pi))", lambda u, c: 2 * c * (u * _scaled_tail(u) - 1 / mp.sqrt(mp.pi))),
+    (
+        "erfcx({u})/2 + ({u})*(({u})*erfcx({u}) - 1/sqrt(pi))",
+        lambda u, c: _scaled_tail(u) / 2 + u * (u * _scaled_tail(u) - 1 / mp.sqrt(mp.pi)),
+    ),
+]
+#: Arguments in x and y, and what they are.
+ARGUMENTS: list[tuple[str, Callable[..., Any]]] = [
+    ("x", lambda x, y: x),
+    ("2*x*y", lambda x, y: 2 * x * y),
+    ("(x*y)**2", lambda x, y: (x * y) ** 2),
+    ("x - y", lambda x, y: x - y),
+    ("x/(3*y)", lambda x, y: x / (3 * y)),
+]
+
+
+@pytest.mark.parametrize(("argument", "inside"), ARGUMENTS, ids=[text for text, _ in ARGUMENTS])
+@pytest.mark.parametrize(("text", "function"), DIFFERENCES, ids=[text for text, _ in DIFFERENCES])
+@pytest.mark.rows(4)
+def test_differences_that_are_derivatives_of_dawsn_and_erfcx(
+    text: str, function: Callable[..., Any], argument: str, inside: Callable[..., Any]
+) -> None:
+    for c, size in ((1, 4.0), (3, 60.0), (2, 900.0)):
+        numbers = np.random.default_rng(c).uniform(0.5, 1.0, 2) * [size, 0.3]
+        at = dict(zip("xy", map(float, numbers), strict=True))
+        at = {name: value for name, value in at.items() if name in argument}
+        wanted = exact(lambda x, y=0, c=c: function(inside(x, y), c), at)
+        kernel = sd.compile(text.format(u=argument, c=c, d=2 * c), inputs=list(at), backend="interpreter")
+        # the argument is rounded once or twice
+        assert float(kernel(**at)) == pytest.approx(wanted, rel=5e-15)
+
+
+@pytest.mark.parametrize("name", ["dawsn", "erfcx"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_printed_derivatives_that_cancel_are_read_back(name: str, order: int) -> None:
+    found = sd.derivative(f"{name}(x)", "x", order)
+    places = np.concatenate([[0.01, 0.5, 1.0], 10.0 ** np.random.default_rng(order).uniform(0, 5, 20)])
+    there, back = (np.asarray(sd.compile(f, backend="interpreter")(places)) for f in (found, found.text()))
+    np.testing.assert_allclose(back, there, rtol=1e-14)
+
+
 # ---------------------------------------------------------------------------- poles that cancel
 
 VANISH_ONCE = {

@@ -13,6 +13,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.frontend.formula import read_formula
+from symdiff.graph.scalars.functions import FUNCTIONS
 
 BACKENDS = ("native", "interpreter", "numpy")
 MAX = np.finfo(float).max
@@ -144,3 +145,47 @@ def test_no_elements(text: str, backend: Any) -> None:
     right = 1.0 if "cos" in text or text == "prod(x)" else 0.0
     assert value == right
     assert slope.shape == (0,)
+
+
+def _calls() -> Iterator[str]:
+    """Write a call of each function that compiled code has from elsewhere, those of an order with order 1."""
+    for name, row in FUNCTIONS.items():
+        if not (row.special or row.library or row.vector):
+            continue
+        call = f"{name}({', '.join(['1' if row.orders else 'x', 'y', 'x', 'y'][: row.arity])})"
+        try:
+            read_formula(call, {name: () for name in "xy" if name in call})
+        except sd.SymdiffError:  # a function of programs alone
+            continue
+        yield call
+
+
+CALLS = list(_calls())
+
+
+@pytest.mark.parametrize("first", range(0, len(CALLS), 20))
+@pytest.mark.rows(2)
+def test_float32_beside_a_factorization(first: int) -> None:
+    """Such a kernel reads float32 and computes in doubles: functions lane by lane take the numbers as they are."""
+    calls = CALLS[first : first + 20]
+    f = {"inverse": "inv(P)", "values": f"[{', '.join(['x + y', *calls])}]"}
+    kernels = [sd.compile(f, shapes={"P": (2, 2), "x": (), "y": ()}, backend=b) for b in ("native", "interpreter")]
+    x, y = np.random.default_rng(first).uniform(-4, 4, (2, 40)).astype(np.float32)
+    native, interpreted = [np.asarray(k(np.array([[2, 1], [1, 3]], np.float32), x, y)["values"]) for k in kernels]
+    wrong = [t for t, a, b in zip(["x + y", *calls], native.T, interpreted.T, strict=True)
+             if not np.array_equal(a, b, equal_nan=True)]  # fmt: skip
+    assert not wrong
+    assert np.isfinite(native).any(axis=0).sum() > len(calls) / 2
+
+
+@pytest.mark.parametrize("name", [call.partition("(")[0] for call in CALLS if call.endswith("(1, y)")])
+@pytest.mark.rows(2)
+def test_functions_of_an_order_beside_other_elements(name: str) -> None:
+    """The order stays one number when its function is moved to where it stands in an array."""
+    kernels = [
+        sd.compile(text, x=3, backend="interpreter")
+        for text in (f"[0, x[0], {name}(1, x[2])]", f"[[{name}(1, x[2])], [2]]", f"{name}(1, x[2])")
+    ]
+    row, column, alone = [np.asarray(k([0.5, 1.0, 1.5])) for k in kernels]
+    assert (row[2], column[0, 0]) == (alone, alone)
+    assert np.isfinite(alone)

@@ -317,3 +317,16 @@ def test_printed_chains_are_read_back_with_the_same_value() -> None:
         again = sd.compile(str(g), x=(), backend="numpy")
         for x in (0.3, 0.7):
             np.testing.assert_allclose(again(x), sd.compile(g, backend="numpy")(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("line", ["{a}*{b} + 1", "where({a} > {b}, {a}*{b}, {b})", "sin({a})*{a} + {b}"])
+def test_printing_steps_is_work_of_the_budget(line: str) -> None:
+    """Each step prints the whole formula: chains of lines whose steps would be megabytes are refused."""
+
+    def chain(n: int) -> str:
+        lines = ["h0 = x", "h1 = y", *(f"h{i} = {line.format(a=f'h{i - 1}', b=f'h{i - 2}')}" for i in range(2, n))]
+        return "\n".join([*lines, f"h{n - 1}"])
+
+    assert len(str(sd.steps(chain(12), "x", budget="strict"))) < 100_000
+    with pytest.raises(sd.LimitError):
+        sd.steps(chain(120), "x", budget="strict")

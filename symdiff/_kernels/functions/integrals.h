@@ -275,6 +275,11 @@ static __attribute__((unused)) double sd_k_moment(double order, double v, double
   if (x == 0) return __builtin_inf();
   if (x == __builtin_inf()) return 0;
   v = __builtin_fabs(v);
+  if (n && x < 1e-18) { /* exp(t) / 2 in place of cosh t - 1, whose steps would be thousands */
+    sum = __builtin_pow(2 / x, n + v) * __builtin_tgamma(n + v);
+    if (v < 1) sum += __builtin_pow(2 / x, n - v) * __builtin_tgamma(n - v);
+    return __builtin_ldexp(sum, -n - 1);
+  }
   /* never a constant, whose sinh a compiler rounds otherwise than the C library, which has two versions of hypot */
   step = 0.42 / __builtin_sqrt((x > v + n ? x : v + n) + 6);
   sum = n ? 0 : 0.5;

@@ -23,7 +23,7 @@ SLOW V NAME(do_rare)(double (*f)(double), M m, V x, V r) {
   M m_[1] = {m};
   APART(x_) APART(r_) APART(m_)
   for (int l = 0; l < W; l++)
-    if (((D *)m_)[l] != 0) ((D *)r_)[l] = f(((D *)x_)[l]);
+    if ((*m_)[l]) ((T *)r_)[l] = f(((T *)x_)[l]);
   return *r_;
 }
 

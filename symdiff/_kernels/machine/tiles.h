@@ -163,56 +163,61 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
     EVERY(MOVE_TO, OF_A, OF_P)
     NEXT;
   }
-#define LANES(places, ...) \
+/* One sample fills all lanes: its value is computed once. */
+#define ALIKE(p) !__builtin_memcmp(p, p + sizeof(T), sizeof(T) * (groups * W - 1))
+#define LANES(places, alike, ...) \
   char *to = PLACE(ip[2]); \
   places; \
   FORGET \
+  const long few = alike ? 1 : groups * W; \
   APART(w) \
-  for (long l = 0; l < groups * W; l++) *(D *)(to + sizeof(T) * l) = f(__VA_ARGS__); \
+  for (long l = 0; l < few; l++) *(D *)(to + sizeof(T) * l) = f(__VA_ARGS__); \
+  for (long l = few; l < groups * W; l++) *(D *)(to + sizeof(T) * l) = *(D *)to; \
   p = to; \
   EVERY(MOVE_TO, OF_A, OF_P) \
   NEXT
 #define LANE(p) *(D *)(p + sizeof(T) * l)
   do_lanes1: {
     double (*const f)(double) = (double (*)(double))code->functions[ip[1]];
-    LANES((p = AT(ip[3]), ip += 4), LANE(p));
+    LANES((p = AT(ip[3]), ip += 4), ALIKE(p), LANE(p));
   }
   do_lanes2: {
     double (*const f)(double, double) = (double (*)(double, double))code->functions[ip[1]];
-    LANES((p = AT(ip[3]), q = AT(ip[4]), ip += 5), LANE(p), LANE(q));
+    LANES((p = AT(ip[3]), q = AT(ip[4]), ip += 5), ALIKE(p) && ALIKE(q), LANE(p), LANE(q));
   }
   do_lanes3: {
     double (*const f)(double, double, double) = (double (*)(double, double, double))code->functions[ip[1]];
-    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), LANE(p), LANE(q), LANE(r));
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), ALIKE(p) && ALIKE(q) && ALIKE(r), LANE(p), LANE(q), LANE(r));
   }
   do_lanes4: {
     double (*const f)(double, double, double, double) =
         (double (*)(double, double, double, double))code->functions[ip[1]];
     const char *last;
-    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), last = AT(ip[6]), ip += 7), LANE(p), LANE(q), LANE(r),
-          LANE(last));
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), last = AT(ip[6]), ip += 7),
+          ALIKE(p) && ALIKE(q) && ALIKE(r) && ALIKE(last), LANE(p), LANE(q), LANE(r), LANE(last));
   }
 
   /* SciPy's functions take one more argument, which is Cython's and has no meaning. */
   do_library1: {
     double (*const f)(double, int) = (double (*)(double, int))code->functions[ip[1]];
-    LANES((p = AT(ip[3]), ip += 4), LANE(p), 0);
+    LANES((p = AT(ip[3]), ip += 4), ALIKE(p), LANE(p), 0);
   }
   do_library2: {
     double (*const f)(double, double, int) = (double (*)(double, double, int))code->functions[ip[1]];
-    LANES((p = AT(ip[3]), q = AT(ip[4]), ip += 5), LANE(p), LANE(q), 0);
+    LANES((p = AT(ip[3]), q = AT(ip[4]), ip += 5), ALIKE(p) && ALIKE(q), LANE(p), LANE(q), 0);
   }
   do_library3: {
     double (*const f)(double, double, double, int) = (double (*)(double, double, double, int))code->functions[ip[1]];
-    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), LANE(p), LANE(q), LANE(r), 0);
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), ip += 6), ALIKE(p) && ALIKE(q) && ALIKE(r), LANE(p), LANE(q), LANE(r), 0);
   }
   do_library4: {
     double (*const f)(double, double, double, double, int) =
         (double (*)(double, double, double, double, int))code->functions[ip[1]];
     const char *last;
-    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), last = AT(ip[6]), ip += 7), LANE(p), LANE(q), LANE(r),
-          LANE(last), 0);
+    LANES((p = AT(ip[3]), q = AT(ip[4]), r = AT(ip[5]), last = AT(ip[6]), ip += 7),
+          ALIKE(p) && ALIKE(q) && ALIKE(r) && ALIKE(last), LANE(p), LANE(q), LANE(r), LANE(last), 0);
   }
+#undef ALIKE
 #undef LANES
 #undef LANE
 

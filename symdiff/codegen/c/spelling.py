@@ -144,18 +144,24 @@ complete((*_DIRECT, *_MASKS, *_CHOICES, *_SHARED, *_LANES, *_BY_NAME), __name__,
 # have code for shorter registers, which takes up to thirty times as long while upper parts are in use.
 _APART = """\
 #define APART(a) __asm__ volatile(""::"r"(a):"memory");LEAVE
+SLOW int alike(const M*m){for(int l=1;l<W;l++)if((*m)[l]!=(*m)[0])return 0;return 1;}
 """
 _NAMES = "xyzu"
 
 
 def _each_lane(head: str, count: int, call: str) -> str:
-    """Print a function of vectors that calls one of numbers for each lane, with ``%s`` for the operands."""
+    """Print a function of vectors that calls one of numbers for each lane, with ``%s`` for the operands.
+
+    One sample fills all lanes: its value is computed once.
+    """
     names = _NAMES[:count]
     stored = "".join(f"V {x}_[1]={{{x}}};" for x in names)
-    lanes = [f"((D*){x}_)[l]" for x in names]
+    lanes = [f"((T*){x}_)[l]" for x in names]  # T is what is computed with, D what is read and written
     apart = "".join(f"APART({x}_)" for x in names)
     call = call % ",".join(lanes)
-    return f"SLOW V {head}{{{stored}{apart}for(int l=0;l<W;l++){lanes[0]}={call};return *x_;}}\n"
+    alike = "&&".join(f"alike((M*){x}_)" for x in names)
+    loop = f"for(int l=0;l<few;l++){lanes[0]}={call};for(int l=few;l<W;l++){lanes[0]}=*(T*)x_;"
+    return f"SLOW V {head}{{{stored}{apart}int few={alike}?1:W;{loop}return *x_;}}\n"
 
 
 def _vectors(count: int) -> str:

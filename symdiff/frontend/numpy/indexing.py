@@ -103,6 +103,10 @@ def getitem(x: Node, key: Any) -> Node:
     return _gather_points(result, arrays) if arrays else result
 
 
+#: Axes that an array of NumPy has at most.
+_MOST_AXES = 64
+
+
 def _constant_positions(key: list[Any] | tuple[Any, ...]) -> np.ndarray[Any, Any]:
     """Return a list in an index as an array.
 
@@ -110,16 +114,20 @@ def _constant_positions(key: list[Any] | tuple[Any, ...]) -> np.ndarray[Any, Any
     ------
     UnsupportedError
         If symbols are in it.
+    ShapeError
+        If it is nested deeper than arrays have axes, or holds itself.
     """
-    left = list(key)
+    left = [(one, 1) for one in key]
     while left:
-        one = left.pop()
+        one, depth = left.pop()
+        if depth > _MOST_AXES:
+            raise ShapeError(f"an index nested deeper than {_MOST_AXES} lists; expected positions: x[[0, 2]]")
         if isinstance(one, Node) or isinstance(getattr(one, "node", None), Node):
             raise UnsupportedError(
                 "a list with symbols in it as an index; take elements one by one, sd.stack([x[0], x[i]]) with "
                 "i = sd.index('i'), or make the list an integer input: x[idx], with idx = sd.indices('idx', n)"
             )
-        left.extend(one if isinstance(one, list | tuple) else ())
+        left.extend((each, depth + 1) for each in (one if isinstance(one, list | tuple) else ()))
     return np.asarray(key)
 
 

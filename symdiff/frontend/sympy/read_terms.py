@@ -39,13 +39,14 @@ from ...graph import (
     matrix,
     reshape,
     slicing,
+    sum_axes,
     swap,
     whole,
     zeros,
 )
 from ...graph import reduce as reduce_axes
 from ...graph.reference.interpret import evaluate
-from ...graph.scalars.functions import apply, compare, to_real
+from ...graph.scalars.functions import apply, compare, scalar_constant, to_real
 from ...ground.limits import LIMITS
 from ...printing.notation import spelled
 from . import functions
@@ -541,13 +542,24 @@ def _matmul(run: Reading, expr: Any, scope: Scope) -> Steps:
     factors = [node for node in nodes if node.ndim]
     if not factors:
         raise refusal(expr)
-    result = reduce(matmul, factors)
+    result = reduce(_product, factors)
     for node in nodes:
         if node is constant(-1.0):
             result = apply("negative", result)
         elif not node.ndim:
             result = apply("multiply", node, result)
     return result
+
+
+def _product(a: Node, b: Node) -> Node:
+    """Return a @ b. That with a matrix of ones, SymPy's form of a sum, is a sum: stable forms are those of sums."""
+    for ones, other, axis in ((a, b, 0), (b, a, 1)):
+        fits = ones.ndim == other.ndim == 2 and ones.shape[1 - axis] == other.shape[axis]
+        if fits and scalar_constant(ones) == 1.0:
+            total = sum_axes(other, (axis,))
+            kept = (1, total.shape[0]) if axis == 0 else (total.shape[0], 1)
+            return broadcast_to(reshape(total, kept), (a.shape[0], b.shape[1]))
+    return matmul(a, b)
 
 
 def _adjugates(nodes: Sequence[Node]) -> list[Node]:
@@ -572,6 +584,8 @@ def _hadamard(run: Reading, expr: Any, scope: Scope) -> Steps:
 @reads(sp.HadamardPower)
 def _hadamard_power(run: Reading, expr: Any, scope: Scope) -> Steps:
     base, exponent = yield from each(expr.args, scope)
+    if exponent is constant(-1.0):
+        return apply("divide", constant(1.0), base)
     return apply("power", base, exponent)
 
 

@@ -506,6 +506,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "gammainccinv": lambda a, y: gammaincinv(a, y, True),
     "beta_density": lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / mpmath.beta(a, b),
     "betaincinv": betaincinv,
+    "betaincinv_near": betaincinv,
     **incomplete(),
     "stdtr_by_df": derived(stdtr, "a"),
     "log_stdtr": lambda df, t: mpmath.log(stdtr(df, t)),

@@ -371,6 +371,21 @@ def _turned(name: str, by: str) -> Slope:
     return slope
 
 
+def _betaincinv(a: Node, b: Node, y: Node) -> Node:
+    # The time of SciPy's grows with the root of the smaller parameter. log(x / (1 - x)) is log(a / b) and t, whose
+    # cumulants are differences and sums of polygamma(a) and polygamma(b): Cornish and Fisher's expansion of quantiles
+    inside = elementwise("logical_and", (compare("less", 0.0, y), compare("less", y, 1.0)), BOOL)
+    far = elementwise("logical_and", (compare("less", 1e9, named("minimum")(a, b)), inside), BOOL)
+    near = named("betaincinv_near")(where(far, math.nan, a), b, y)
+    one, other, z = 1.0 / where(far, a, 1.0), 1.0 / where(far, b, 1.0), named("ndtri")(where(far, y, 0.5))
+    skew, cube = other - one, z * z * z
+    spread = named("sqrt")(one + other + 0.5 * (one * one + other * other))
+    t = spread * z + skew * (2.0 + z * z) / 6.0
+    t = t + (one * one - one * other + other * other) / spread * (cube - 3.0 * z) / 12.0
+    t = t - skew * skew / spread * (2.0 * cube - 5.0 * z) / 36.0
+    return where(far, 1.0 / (1.0 + one / other * exp(-t)), near)
+
+
 # inverses by the last argument, whose slopes are those of the functions turned around
 row("gammaincinv", (_turned("log_gammainc", "a"), lambda a, y, f: 1.0 / _gamma_density(a, f)), (POSITIVE, (0.1, 0.9)),
     numpy="special.gammaincinv", source="8.8.13", library="gammaincinv", singular=True, range="[0, inf)")
@@ -379,7 +394,9 @@ row("gammainccinv", (_turned("log_gammaincc", "a"), lambda a, y, f: -1.0 / _gamm
     range="[0, inf)")
 row("betaincinv", (_turned("log_betainc", "a"), _turned("log_betainc", "b"),
                    lambda a, b, y, f: 1.0 / _beta_density(a, b, f)), INNER,
-    numpy="special.betaincinv", source="8.17.1", library="betaincinv", singular=True, range="[0, 1]")
+    numpy="", source="8.17.1", expansion=_betaincinv, singular=True, range="[0, 1]")
+row("betaincinv_near", (NONE, NONE, NONE), INNER, numpy="special.betaincinv", source="8.17.1", library="betaincinv",
+    written=named("betaincinv"), singular=True)
 # Student's distribution of df degrees of freedom, and its inverse
 row("stdtr", (lambda df, x, f: named("stdtr_by_df")(df, x), lambda df, x, f: _t_density(df, x)), (POSITIVE, ANY),
     numpy="stdtr", source="8.17.1", special="sd_stdtr", range="[0, 1]")

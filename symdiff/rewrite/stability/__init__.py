@@ -30,7 +30,7 @@ import math
 
 from ...graph import Node, axes_of, constant, contract, elementwise, normalize, rebuild, reduce, reshape, sum_axes
 from ...graph.kinds import EXPONENTIAL, INVERSE, OF_SQUARE, VANISHING, bit_of
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, peel, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, factors_of, peel, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.scalars.logarithms import log1mexp_of_exp
 from ...graph.sizes import Dim
@@ -136,6 +136,64 @@ def _by_root_of_two(node: Node) -> tuple[int, Node]:
         found, x = _by_root_of_two(elementwise("divide", (above.args[0], part.args[1])))
         return -found * sign, x
     return 0, node
+
+
+#: Functions whose step from one order to the next cancels far out, and their families.
+_RAISED = {"dawsn": "dawsn", "dawsn_derivative": "dawsn", "erfcx": "erfcx", "ierfcx": "erfcx"}
+
+
+def _raised(node: Node) -> tuple[float, str, int, float, Node] | None:
+    """Return (c, name, n, k, x) for c x**k f_n(x), k 0 or 1; None for anything else."""
+    sign, parts, whole = factors_of(node, 6, powers=16.0, look=peel)
+    found = [(base, n) for base, n in parts if base.op in _RAISED]
+    if not whole or len(found) != 1 or found[0][1] != 1.0 or found[0][0].shape != node.shape:
+        return None
+    f = found[0][0]
+    x = f.args[-1]
+    order = scalar_constant(f.args[0]) if len(f.args) == 2 else 0.0
+    turned, own, _ = factors_of(x, 6, powers=16.0, look=peel)
+    c, power = float(sign), 0.0
+    if any(scalar_constant(base) is None for base, _ in parts if base is not f):
+        c, power = c * turned, 1.0
+    rest: dict[Node, float] = {}
+    for some, way in ((parts, 1.0), (own, -power)):
+        for base, n in some:
+            value = scalar_constant(base)
+            if value is not None:
+                c *= math.copysign(abs(value) ** (n * way), value if n % 2 else 1.0) if value else math.nan
+            elif base is not f:
+                rest[base] = rest.get(base, 0.0) + n * way
+    if order is None or any(rest.values()):
+        return None
+    return c, _RAISED[f.op], int(order), power, x
+
+
+@rule("add subtract", "1 - 2 x dawsn(x), 1 - sqrt(pi) x erfcx(x), dawsn(x) + x (1 - 2 x dawsn(x))",
+      "the function that has digits far out", "stability", inside="multiply divide negative named",
+      below=(sum(map(bit_of, _RAISED)),))  # fmt: skip
+def _from_order_to_order(node: Node) -> Node | None:
+    """DLMF 7.10.3, 7.18.7."""
+    for turned in (False, True):
+        one, other = node.args[::-1] if turned else node.args
+        if (high := _raised(other)) is None or not high[3]:
+            continue
+        c, name, n, _, x = high
+        value, low = scalar_constant(one), None if n == 0 else _raised(one)
+        if n == 0 and value is not None:
+            below = value if name == "dawsn" else 0.5 * math.sqrt(math.pi) * value
+        elif low is not None and low[1:] == (name, n - 1, 0.0, x):
+            below = low[0]
+        else:
+            continue
+        if node.is_subtraction:
+            below, c = (-below, c) if turned else (below, -c)
+        wanted = -2.0 * below if n == 0 or name == "erfcx" else below / n
+        if not abs(c - wanted) <= 1e-15 * abs(c) or n >= 10:
+            continue
+        scale = -0.5 * c if name == "dawsn" else -(n + 1.0) * c
+        raised = elementwise("dawsn_derivative" if name == "dawsn" else "ierfcx", (constant(n + 1.0), x))
+        return raised if scale == 1.0 else constant(scale) * raised
+    return None
 
 
 @rule("log", "log(softmax(x)), log(softmax(x)[k])", "log_softmax(x), log_softmax(x)[k]", "stability")

@@ -12,9 +12,9 @@ from ...frontend.array import Array
 from ...frontend.array_derivatives import gradient, jacobian
 from ...frontend.formula import merge_shapes, read_formula
 from ...frontend.outputs import leaves
-from ...graph import BOOL, INT, Node, input, inputs_of
+from ...graph import BOOL, INT, Node, input, inputs_of, postorder
 from ...graph.scalars.functions import to_real
-from ...ground.budget import budgeted
+from ...ground.budget import budgeted, spend
 from ...ground.guard import guarded
 from ...ground.limits import Budget
 from ...printing.latex import aligned
@@ -25,6 +25,8 @@ __all__ = ["NumberedEquation", "Steps", "steps"]
 
 #: Characters of a sub-formula that is written out within its differential.
 _LONG = 40
+#: What printing a node takes, charged for each line: a line is printed whole.
+_PRINTED = 12
 #: Names of a formula, of which the first is taken that no input has.
 _FORMULAS = ("f", "y", "F", "phi", "f_0")
 
@@ -226,7 +228,9 @@ def steps(
     parts, variables, whole = cut([node], [one.node for one in several])
     provenance = None if parts else read.value.provenance
     results = leaves(find(Array(whole[0], provenance), tuple(map(Array, variables))))
-    return Steps(derive(whole[0], variables, [result.node for result in results], parts))
+    found = derive(whole[0], variables, [result.node for result in results], parts)
+    spend(_PRINTED * sum(len(postorder([line.right])) for line in found.lines))
+    return Steps(found)
 
 
 class _Writer:
