@@ -29,8 +29,9 @@ from ..graph import (
 )
 from ..graph.deltas.affine import is_identity
 from ..graph.deltas.einsum import einsum, is_structured
+from ..graph.primitives import NORMALIZATIONS, REDUCTIONS
 from ..graph.scalars.arithmetic import COMPLEMENTED, PRODUCTS, SUMS, factors_of, is_leaf, scaled, terms_of
-from ..graph.scalars.functions import as_written
+from ..graph.scalars.functions import FUNCTIONS, as_written
 from ..graph.sizes import Shape
 from ..ground.budget import spend
 from ..rewrite.arrays import broadcast_labels
@@ -215,8 +216,8 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
 
 #: Numbers up to which common divisors are looked for, and factors in common that are written in front of a sum.
 _LARGEST, _SEVERAL = 1e9, 3
-#: Number of terms from which some of them may be grouped.
-_PAIR = 2
+#: Number of terms from which some of them may be grouped, and the operations by which they are.
+_PAIR, _SHARED = 2, frozenset((*FUNCTIONS, *REDUCTIONS, *NORMALIZATIONS))
 
 
 def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -> CollectedProduct:
@@ -555,7 +556,7 @@ class _Collector:
             for at, term in enumerate(terms):
                 own = [(base, 0) for base in term.over] + list(term.under.items())  # the same power of a divisor
                 for base, power in own:
-                    if not is_leaf(base) and not base.is_contraction:
+                    if base.op in _SHARED:
                         places.setdefault((base, power), []).append(at)
             several = [found for found in places.values() if 1 < len(found) < len(terms)]
             if not several:

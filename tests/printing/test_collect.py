@@ -67,7 +67,7 @@ SHOWN: list[tuple[str, str, dict[str, Any], str, str]] = [
         "x",
         {"x": (), "b": (), "c": ()},
         "-exp(-b * x) * (c * sin(c * x) + b * cos(c * x))",
-        "exp(-b * x) * (b ** 2 * cos(c * x) + 2 * c * b * sin(c * x) - c ** 2 * cos(c * x))",
+        "exp(-b * x) * (cos(c * x) * (b ** 2 - c ** 2) + 2 * c * b * sin(c * x))",
     ),
     ("sqrt(x**2 + 1)", "x", {}, "x / sqrt(x ** 2 + 1)", "1 / (x ** 2 + 1) ** 1.5"),
     ("logdet(X @ X.T)", "X", {"X": ("n", "m")}, "2 * (inv(X @ X.T) @ X)", ""),

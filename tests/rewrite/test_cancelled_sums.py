@@ -29,7 +29,7 @@ SHOWN: list[tuple[Any, sd.Array, str]] = [
         X,
         "(sum(softmax(X) * log_softmax(X), axis=1)[:, None] - log_softmax(X)) * softmax(X)",
     ),
-    (np.sum(P0 * P0), X, "2 * (softmax(X, axis=0) ** 2 - softmax(X, axis=0) * sum(softmax(X, axis=0) ** 2, axis=0))"),
+    (np.sum(P0 * P0), X, "2 * softmax(X, axis=0) * (softmax(X, axis=0) - sum(softmax(X, axis=0) ** 2, axis=0))"),
     (
         np.sum(p * np.log(p / q)),
         x,
