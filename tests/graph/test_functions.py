@@ -127,7 +127,7 @@ POINTS: dict[str, list[float]] = {
     "log_erfcx": [-30.0, -2.0, -1e-9, 1e-9, 0.5, 40.0, 1e9],
     "log_k0": [1e-3, 0.5, 30.0, 1e3, 1e6],
     "log_k1": [1e-3, 0.5, 30.0, 1e3, 1e6],
-    "log_exp1": [1e-3, 0.5, 9.9, 10.1, 1e3, 1e6, 1e100],
+    "log_exp1": [1e-3, 0.5, 9.9, 10.1, 1e3, 1e6, 1e60],
     "log_exp1_slope": [1e-3, 0.5, 9.9, 10.1, 1e3, 1e6],
     "log_expi_slope": [0.5, 49.0, 51.0, 1e3, 1e6],
     "log_expi": [0.5, 49.0, 51.0, 1e3, 1e6],
@@ -173,6 +173,10 @@ BOUNDS |= {name: 4e-12 for name in FUNCTIONS if name.startswith("log_") and ("in
     **dict.fromkeys(("voigt_profile", "voigt_real", "voigt_imag", "wofz_real", "wofz_imag"), 2e-11),
     # Sums over neighbouring orders, which cancel up to where the expansion far out has all digits.
     **dict.fromkeys(("ive", "ive_near", "ive_derivative"), 1e-11),
+    "log_iv": 1e-12,
+    # Less the first terms of its expansion, from which on that expansion serves.
+    **dict.fromkeys(("expi_scaled", "log_expi"), 2e-11),
+    "log_expi_slope": 1e-10,
 }
 FARTHEST = [(1e200, 1e200), (1e250, -1e-50), (1e-300, 1e300), (1e160, 3e160)]
 LENGTHS = [

@@ -123,7 +123,8 @@ REFERENCE = {
 #: Families of functions whose order is known beforehand.
 ORDERED = {each.name for each in REMAINDERS} | {each.name for each in DIFFERENCES}
 ORDERED |= {"dawsn_derivative", "ive_derivative", "log_rising", "log_rising_slope"}
-ORDERED |= {"power_remainder", "voigt_real", "voigt_imag"}
+ORDERED |= {"power_remainder", "voigt_real", "voigt_imag", "exp1_moment", "expi_scaled"}
+ORDERED |= {"arccos_quotient", "arccosh_quotient"}
 
 
 def reference(name: str) -> Any:

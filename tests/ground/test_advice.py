@@ -55,8 +55,8 @@ def test_another_reduction_is_refused_at_once(word: Any) -> None:
 @pytest.mark.parametrize("make", [np.eye, np.identity, np.zeros, np.ones, np.arange, np.tri])
 @pytest.mark.parametrize("n", ["n", 3])
 def test_numpys_own_arrays_are_symbols_where_they_are_asked_to_be_like_one(make: Any, n: Any) -> None:
-    if make is np.arange and n == "n":
-        return
+    if make in (np.arange, np.zeros) and n == "n":
+        return  # NumPy reads their sizes before it asks
     made = make(n, like=A)
     assert isinstance(made, Array)
     np.testing.assert_array_equal(sd.compile(made + sd.vector("v", n))(np.zeros(3)), make(3) + np.zeros(3))

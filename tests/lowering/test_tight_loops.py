@@ -309,21 +309,22 @@ def test_native_code_of_a_body_has_the_loop(name: str, monkeypatch: pytest.Monke
     k(*numbers(3, 4))
     ((pattern),) = found
     packed = [packed for *_, packed, _ in programs_of(pattern.plan)]
-    assert packed[0]
-    assert not any(packed[1:])
+    assert sum(packed) == 1, "functions that no step waits for stand before and behind the loop"
+    at = packed.index(True)
     for runner, one in zip(pattern.runners, packed, strict=True):
         assert isinstance(runner, NativeRunner)
         assert {variant.packed for variant in runner._units} == {one}, "no other unit is built, and waited for"
-    unit = pattern.runners[0].call(*pattern.runners[0].usual)
+    runner = pattern.runners[at]
+    unit = runner.call(*runner.usual)
     assert unit.packed
     assert unit.turns
     with pytest.raises(ValueError, match="only the bodies of loops"):
         unit.run([], [], 1)
-    ports = [pattern.units.ports[0][:2]]
+    ports = [pattern.units.ports[at][:2]]
     with pytest.raises(ValueError, match="a unit with a loop"):
-        PlanUnits(lambda *_: unit, ports, [False], [pattern.runners[0].constant]).install(0, unit)
+        PlanUnits(lambda *_: unit, ports, [False], [runner.constant]).install(0, unit)
     with pytest.raises(ValueError, match="2 loops"):
-        PlanUnits(lambda *_: unit, ports, [False], [pattern.runners[0].constant], pattern.units.wirings[:1] * 2)
+        PlanUnits(lambda *_: unit, ports, [False], [runner.constant], pattern.units.wirings[:1] * 2)
 
 
 def test_the_shortest_vectors_serve_what_has_the_same_bits_in_all() -> None:

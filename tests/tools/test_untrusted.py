@@ -281,7 +281,11 @@ def chain(rule: str, lines: int) -> str:
 @pytest.mark.rows(1)
 @pytest.mark.parametrize("rule", RULES)
 def test_what_strict_accepts_is_printed_in_work_linear_in_its_lines(rule: str) -> None:
-    """Text grows as the number of lines; the work behind it is counted by the steps that printing charges."""
+    """Text grows as the number of lines; the work behind it is counted by the steps that printing charges.
+
+    Up to some hundred nodes shorter forms are looked for, by work that has a bound of its own: what is longer is not
+    compared with these alone.
+    """
     from symdiff.ground.budget import Opened, balance
 
     used = []
@@ -295,8 +299,8 @@ def test_what_strict_accepts_is_printed_in_work_linear_in_its_lines(rule: str) -
         assert after is not None
         used.append((before[1] - after[1], len(text)))
     for (less, short), (more, long) in pairwise(used):
-        assert more < 4 * less + 4_000
-        assert long < 3 * short + 500
+        assert more < 4 * less + 30_000
+        assert long < 3 * short + 6_000
 
 
 def test_sixty_lines_are_printed_in_a_moment() -> None:

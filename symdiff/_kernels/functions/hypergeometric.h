@@ -4,8 +4,8 @@
    Series are summed in pairs of doubles, whose second one has what the first one lacks: of terms that cancel, up to
    sixteen digits may be lost. */
 
-/* Terms that one value may take: a tenth of a thousandth of a second. What takes more is nan. */
-static __attribute__((unused)) int sd_hyper_terms(void) { return 2000; }
+/* Terms that one value may take: some thousandths of a second. What takes more is nan. */
+static __attribute__((unused)) int sd_hyper_terms(void) { return 30000; }
 
 /* r = a + b, exactly */
 static __attribute__((unused)) void sd_pair_of_sum(double a, double b, double *r) {

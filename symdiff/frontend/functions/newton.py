@@ -39,7 +39,7 @@ TURN, SQUARES = 0.5, (1e-290, 1e290)
 HALVES = 6.0
 #: Steps of a fixed point that are repeated, the part of the largest residual at which these end, and how often the
 #: derivative is squared that tells where they lead.
-REPEATS, FALLEN, SQUARINGS = 64, 2.0**-14, 6
+REPEATS, FALLEN, SQUARINGS = 64, 2.0**-24, 6
 #: Part of each square that Levenberg and Marquardt's first step adds to it.
 DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.

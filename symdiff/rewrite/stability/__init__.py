@@ -142,8 +142,18 @@ def _by_root_of_two(node: Node) -> tuple[int, Node]:
 _RAISED = {"dawsn": "dawsn", "dawsn_derivative": "dawsn", "erfcx": "erfcx", "ierfcx": "erfcx"}
 
 
+def _is_multiple(node: Node, depth: int = 6) -> bool:
+    """Tell whether one of these functions is among the factors of a product."""
+    if node.op in _RAISED:
+        return True
+    is_product = node.is_multiplicative or node.is_negation or node.is_named
+    return depth > 0 and is_product and any(_is_multiple(arg, depth - 1) for arg in node.args)
+
+
 def _raised(node: Node) -> tuple[float, str, int, float, Node] | None:
     """Return (c, name, n, k, x) for c x**k f_n(x), k 0 or 1; None for anything else."""
+    if not _is_multiple(node):
+        return None
     sign, parts, whole = factors_of(node, 6, powers=16.0, look=peel)
     found = [(base, n) for base, n in parts if base.op in _RAISED]
     if not whole or len(found) != 1 or found[0][1] != 1.0 or found[0][0].shape != node.shape:
