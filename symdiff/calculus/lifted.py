@@ -21,18 +21,16 @@ from typing import NamedTuple
 from ..graph import (
     Node,
     canonical,
-    concatenate,
     contract,
     dependents,
     inputs_of,
+    joined_results,
     label_sizes,
-    parts_of,
     placeholder,
     postorder,
     rebuild,
     recurrence,
-    reshape,
-    result_of,
+    results_of,
     substitute,
     with_results,
 )
@@ -42,7 +40,7 @@ from ..graph.scalars.arithmetic import scaled
 from ..rewrite import simplify
 from .recurrence import KEPT
 
-__all__ = ["addends", "join_recurrences", "lift_products"]
+__all__ = ["added_to", "join_recurrences", "lift_products"]
 
 
 def join_recurrences(roots: Sequence[Node]) -> list[Node]:
@@ -98,14 +96,13 @@ def _join(first: Node, second: Node) -> tuple[Node, Node] | None:
     body = Body(tuple(leaders), tuple(read.values()), tuple(held.values()), (*after[: len(leaders)], *outputs))
     starts = [of[x][0] for x in leaders]
     joined = recurrence(canonical(body), [*starts, *read, *held], *first.payload[1:])
-    values = [result_of(joined, part) for part in parts_of(joined)]
+    values = results_of(joined)
     made = []
     for which, node in enumerate((first, second)):
         pieces = [values[leaders.index(same[x])] for x, _, _, own in carried if own == which]
         rows_of = [after[len(leaders) + k] for k, (_, own) in enumerate(written) if own == which]
         pieces += [values[len(leaders) + outputs.index(result)] for result in rows_of]
-        flat = [reshape(piece, (part.size,)) for piece, part in zip(pieces, parts_of(node), strict=True)]
-        made.append(concatenate(flat, 0) if len(flat) > 1 else flat[0])
+        made.append(joined_results(node, pieces))
     return made[0], made[1]
 
 
@@ -184,15 +181,13 @@ def _of_loop(node: Node, args: Sequence[Node]) -> Node:
     read, held = [x for x in loop.read if x in found], [x for x in loop.held if x in found]
     own = canonical(Body(tuple(carried), tuple(read), tuple(held), tuple(results)))
     given = {**loop.carried, **loop.read, **loop.held}
-    made = recurrence(own, [given[x] for x in (*carried, *read, *held)], length, reverse)
-    values = [result_of(made, part) for part in parts_of(made)]
+    values = results_of(recurrence(own, [given[x] for x in (*carried, *read, *held)], length, reverse))
     last = loop.carried | dict(zip(carried, values, strict=False))
     rows = dict(zip(loop.written, values[len(carried) :], strict=True))
     for x, several in sums.items():
         last[x] = _sum([last[x], *(_over_rows(product, loop, rows) * scale for scale, product in several.products)])
     pieces = [*(last[x] for x in body.carried), *values[len(carried) : len(carried) + count]]
-    flat = [reshape(piece, (part.size,)) for piece, part in zip(pieces, parts_of(node), strict=True)]
-    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
+    return joined_results(node, pieces)
 
 
 def _sum(addends: Sequence[Node]) -> Node:
@@ -263,10 +258,7 @@ def _behind(loop: _Loop) -> dict[Node, _Addends]:
     found = {}
     for x, result in loop.after.items():
         others = [other for own, other in loop.after.items() if own is not x]
-        terms = addends(result)
-        rest = [(scale, one) for scale, one in terms if one is not x]
-        if len(rest) != len(terms) - 1 or (1.0, x) not in terms:
-            continue
+        rest = added_to(x, result)
         products = [(scale, one) for scale, one in rest if one.shape == x.shape and _is_large(one, loop)]
         stays = [one if scale == 1 else one * scale for scale, one in rest if (scale, one) not in products]
         if products and x not in inputs_of([*others, *loop.written, *(one for _, one in rest)]):
@@ -278,16 +270,23 @@ def _behind(loop: _Loop) -> dict[Node, _Addends]:
     return found
 
 
-def addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
+def added_to(x: Node, result: Node) -> list[tuple[float, Node]]:
+    """Return what a step adds to x, each with the number in front of it; nothing where it does more with x."""
+    terms = _addends(result)
+    rest = [(scale, one) for scale, one in terms if one is not x]
+    return rest if len(rest) == len(terms) - 1 and (1.0, x) in terms else []
+
+
+def _addends(node: Node, scale: float = 1.0) -> list[tuple[float, Node]]:
     """Return what is added up, each with the number in front of it; what is repeated along an axis is not opened."""
     if node.is_additive:
         a, b = node.args
         pairs = (a, scale), (b, scale if node.is_addition else -scale)
         return [
-            pair for arg, own in pairs for pair in (addends(arg, own) if arg.shape == node.shape else [(own, arg)])
+            pair for arg, own in pairs for pair in (_addends(arg, own) if arg.shape == node.shape else [(own, arg)])
         ]
     own, inner = scaled(node)
-    return [(scale, node)] if inner is node or inner.shape != node.shape else addends(inner, scale * own)
+    return [(scale, node)] if inner is node or inner.shape != node.shape else _addends(inner, scale * own)
 
 
 def _is_there(arg: Node, loop: _Loop) -> bool:

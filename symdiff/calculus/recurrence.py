@@ -33,12 +33,13 @@ from ..graph import (
     dependents,
     elementwise,
     inputs_of,
+    joined_results,
     parts_of,
     placeholder,
     postorder,
     recurrence,
     reshape,
-    result_of,
+    results_of,
     slicing,
     step_number,
     substitute,
@@ -199,21 +200,20 @@ def _in_segments(node: Node, args: Sequence[Node]) -> Node:
     own_rows = [placeholder(("block", k), (each, *x.shape[1:])) for k, x in enumerate(rows)]
     start = step_number() * float(each) + float(begin)
     inner = recurrence(shifted, [*own[:first], *own_rows, *own[first:], start], each, reverse)
-    results = [result_of(inner, part) for part in parts_of(inner)]
+    results = results_of(inner)
     outer = Body(tuple(own[:first]), tuple(own_rows), tuple(own[first:]), tuple(results))
     segments = recurrence(canonical(outer), [*carried, *blocks, *held], count, reverse)
-    values = [result_of(segments, part) for part in parts_of(segments)]
+    values = results_of(segments)
     written = [reshape(value, (count * each, *value.shape[2:])) for value in values[first:]]
     last = values[:first]
     if rest:
         ends = [_rows(x, late, rest) for x in rows]
         tail = recurrence(shifted, [*last, *ends, *held, constant(float(late))], rest, reverse)
-        values = [result_of(tail, part) for part in parts_of(tail)]
+        values = results_of(tail)
         last = values[:first]
         pairs = zip(written, values[first:], strict=True)
         written = [concatenate([b, a] if reverse else [a, b], 0) for a, b in pairs]
-    flat = [reshape(value, (part.size,)) for value, part in zip((*last, *written), parts_of(node), strict=True)]
-    return concatenate(flat, 0) if len(flat) > 1 else flat[0]
+    return joined_results(node, [*last, *written])
 
 
 def _rows(x: Node, start: int, count: int) -> Node:
@@ -275,7 +275,7 @@ def _run(
         (*(after[one.own] for one in carried), *written),
     )
     node = recurrence(canonical(body), [one.given for one in (*carried, *read, *held)], length, reverse)
-    values = [result_of(node, part) for part in parts_of(node)]
+    values = results_of(node)
     last = dict(zip((one.own for one in carried), values, strict=False))
     return last, values[len(carried) :]
 

@@ -333,3 +333,13 @@ def parts_of(node: Node) -> list[Part]:
 def result_of(node: Node, part: Part) -> Node:
     """Return one result of a recurrence."""
     return reshape(slicing(node, ((part.start, 1, part.size),)), part.shape)
+
+
+def results_of(node: Node) -> list[Node]:
+    """Return the results of a recurrence: what is carried last, then what each step wrote."""
+    return [result_of(node, part) for part in parts_of(node)]
+
+
+def joined_results(node: Node, results: Sequence[Node]) -> Node:
+    """Return the value of a recurrence that has these results."""
+    return concatenate([reshape(x, (part.size,)) for x, part in zip(results, parts_of(node), strict=True)], 0)

@@ -356,12 +356,16 @@ class OptimizationProblem:
         g = np.atleast_1d(self.constraints.fun(x, *args))
         return free, self._is_equation | (g >= -margin * (1.0 + np.abs(g)))
 
+    def _slopes(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> tuple[Floats, Floats]:
+        """Return the gradients of the objective and of the Lagrangian."""
+        slope = np.asarray(self.objective.jac(x, *args), float)
+        if self.constraints is None:
+            return slope, slope
+        return slope, slope + multipliers @ np.reshape(self.constraints.jac(x, *args), (-1, len(x)))
+
     def _residual(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> float:
         """Return the largest slope of the Lagrangian along which a variable may move, relative to the objective's."""
-        slope = self.objective.jac(x, *args)
-        total = slope.copy()
-        if self.constraints is not None:
-            total += multipliers @ np.reshape(self.constraints.jac(x, *args), (-1, len(x)))
+        slope, total = self._slopes(x, args, multipliers)
         size = ACTIVE * (1.0 + np.abs(x))
         held = ((x - self.lower <= size) & (total > 0.0)) | ((self.upper - x <= size) & (total < 0.0))
         return float(np.abs(total[~held]).max(initial=0.0) / (1.0 + np.abs(slope).max(initial=0.0)))
@@ -389,10 +393,7 @@ class OptimizationProblem:
             return ""
 
         def slope(at: Floats) -> Floats:
-            total = self.objective.jac(at, *args)
-            if self.constraints is not None:
-                total = total + multipliers @ np.reshape(self.constraints.jac(at, *args), (-1, len(at)))
-            return np.asarray(total, float)
+            return self._slopes(at, args, multipliers)[1]
 
         along = np.eye(len(x))[:, free]
         if active.any():

@@ -539,15 +539,20 @@ class _Collector:
         if len(terms) > 1:
             common = common_product(terms)
             if common.over or common.under or common.number != 1.0:
-                rest = [without_roots(without(term, common), common) for term in terms]
-                common.take(self.total(rest, shape), 1)
-                return self.written(common, shape)
+                return self.written(self.in_front(common, terms, shape), shape)
         if len(terms) <= WINDOW:
             terms = self.grouped(terms, shape)
             terms = regrouped(
                 terms, self.sums, self.beginning, lambda whole: self.lengths[whole] > 2 and whole.shape == shape
             )
         return self.added(terms, shape)
+
+    def in_front(
+        self, common: CollectedProduct, terms: Sequence[CollectedProduct], shape: Shape
+    ) -> CollectedProduct:
+        """Write what terms have in common in front of the sum of what is left of them."""
+        common.take(self.total([without_roots(without(term, common), common) for term in terms], shape), 1)
+        return common
 
     def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:
         """Write the factor of a function, or a divisor, that some terms have in common in front of these."""
@@ -563,9 +568,7 @@ class _Collector:
                 break
             chosen = max(several, key=len)
             inside = [terms[at] for at in chosen]
-            common = common_product(inside)
-            group = common.copy()
-            group.take(self.total([without_roots(without(term, common), common) for term in inside], shape), 1)
+            group = self.in_front(common_product(inside), inside, shape)
             terms = [group if at == chosen[0] else term for at, term in enumerate(terms) if at not in chosen[1:]]
         return terms
 

@@ -71,7 +71,7 @@ _FAR: dict[str, Callable[[Points], Points]] = {
     **dict.fromkeys(("airyai", "airyaiprime"), lambda t: -0.7 * np.maximum(t, 0.0) ** 1.5),
     **dict.fromkeys(("airybi", "airybiprime"), lambda t: 0.7 * np.maximum(t, 0.0) ** 1.5),
 }
-#: Operations whose size and value are those of their arguments.
+#: Operations whose sizes and values follow from those of their arguments.
 _THROUGH = PRODUCTS | SUMS | {"negative", "named", "abs", "log"}
 
 
@@ -99,7 +99,7 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
     uses = Counter(arg for node in order for arg in node.args)
     new: dict[Node, Node] = {}
     sizes = _Sizes()
-    numbers = any(node.is_constant and _is_far(node) for node in order)
+    far_numbers = any(node.is_constant and _is_far(node) for node in order)
     with np.errstate(all="ignore"):  # values far out overflow, and logarithms of them and of 0 are infinite
         for node in order:
             made = node
@@ -107,10 +107,10 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
                 if new[arg] is not arg:
                     made = rebuild(node, tuple([new[arg] for arg in node.args]))
                     break
-            is_far = made.op in _FAR or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
-            if made.is_multiplicative and (is_far or numbers or made.below & INVERSE):
+            grows = made.op in _FAR or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
+            if made.is_multiplicative and (grows or far_numbers or made.below & INVERSE):
                 made = _balanced(made, sizes, node in written, uses)
-            if is_far:
+            if grows:
                 sizes.far.add(made)
             if made is not node:
                 uses[made] += uses[node]

@@ -14,14 +14,14 @@ from ..graph import (
     INT,
     Node,
     canonical,
-    concatenate,
     inputs_of,
+    joined_results,
     parts_of,
     placeholder,
     postorder,
     recurrence,
-    reshape,
     result_of,
+    results_of,
     step_number,
     substitute,
     whole,
@@ -103,9 +103,8 @@ def _shortened(loop: Node, roots: Sequence[Node]) -> list[Node] | None:
     """Return ``roots`` with a loop that computes what is read of another, None where that is all."""
     body, length, reverse = loop.payload
     results = [placeholder(("result", k), part.shape) for k, part in enumerate(parts_of(loop))]
-    flat = [reshape(x, (part.size,)) for x, part in zip(results, parts_of(loop), strict=True)]
-    apart = dict(zip([result_of(loop, part) for part in parts_of(loop)], results, strict=True))
-    current = narrowed(substitute(roots, {loop: concatenate(flat, 0), **apart}))
+    apart = dict(zip(results_of(loop), results, strict=True))
+    current = narrowed(substitute(roots, {loop: joined_results(loop, results), **apart}))
     read = _readings(results, current)
     first = len(body.carried)
     steps = _steps_read(body, length, reverse, [read[x] for x in results])

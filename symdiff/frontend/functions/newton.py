@@ -23,7 +23,7 @@ from ..array import Array
 from ..numpy.shaping import eye
 from .recurrence import while_loop
 
-__all__ = ["Equations", "Found", "attracted", "bracketed", "damped", "descended", "largest", "solved", "solved_systems"]
+__all__ = ["Equations", "Found", "attracted", "bracketed", "descended", "largest", "searched", "solved"]
 
 
 #: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
@@ -217,7 +217,12 @@ def _middle(a: Array, b: Array) -> Any:
     return np.where((a < 0.0) & (b > 0.0), 0.0, np.where(small == 0.0, sign * 1e-3 * large, even))
 
 
-def damped(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
+def searched(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
+    """Find a root of one equation or of several from a start; ``wanted`` tells who searches, by default all."""
+    return (_solved_systems if start.shape else _damped)(g, start, at_most, wanted)
+
+
+def _damped(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
     """Find a root from a start: a quarter of a step of Newton's is taken until the residual is less than before.
 
     Where several quarters are not enough, as at a least residual that is none, points farther and farther away on both
@@ -253,14 +258,13 @@ def damped(g: Equations, start: Array, at_most: int, wanted: Array | None = None
 
 
 def attracted(g: Equations, start: Array, at_most: int) -> Found:
-    """Find the x = step(x) that the step leads to from a start, g being x - step(x), if it leads to one, else any.
+    """Find the fixed point that iterating the step reaches from a start; another one if the iteration diverges.
 
-    Of a Riccati equation Newton's method finds any solution. Where the step does not lead back to the one that it
-    found, the step is repeated until the residual has fallen far below the largest one on the way, and Newton's method
-    goes on from the point of least residual: the start itself, where no step is nearer to a solution.
+    The residual g is x - step(x). An equation such as Riccati's has several fixed points, and Newton's method finds any
+    of them. If the one found does not attract the iteration, the step is iterated until the residual has fallen far
+    below its largest value, and Newton's method begins again at the point of least residual.
     """
-    search = solved_systems if start.shape else damped
-    found = search(g, start, at_most)
+    found = searched(g, start, at_most)
     again = ~(found.converged & _attracts(g, found.x))
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -273,7 +277,7 @@ def attracted(g: Equations, start: Array, at_most: int) -> Found:
 
     begun = (start, start, np.inf, 0.0, np.where(again, 1.0, 0.0))
     best = while_loop(lambda s: s[4] > 0.0, step, begun, REPEATS)[1]
-    other = search(g, best, at_most, again)
+    other = searched(g, best, at_most, again)
     x = np.where(again & other.converged, other.x, found.x)
     return Found(x, found.converged | other.converged, found.steps + np.where(again, other.steps, 0.0))
 
@@ -291,11 +295,8 @@ def _attracts(g: Equations, x: Array) -> Any:
 # ---------------------------------------------------------------------------- systems
 
 
-def solved_systems(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
-    """Find a root of several equations from a start, by damped steps; where the matrix is singular, downhill.
-
-    ``wanted`` tells who searches, by default all.
-    """
+def _solved_systems(g: Equations, start: Array, at_most: int, wanted: Array | None = None) -> Found:
+    """Find a root of several equations from a start, by damped steps; where the matrix is singular, downhill."""
     shape = start.shape
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:

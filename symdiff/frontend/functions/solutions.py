@@ -40,7 +40,7 @@ from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
 from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
-from .newton import Equations, Found, attracted, bracketed, damped, descended, largest, solved, solved_systems
+from .newton import Equations, Found, attracted, bracketed, descended, largest, searched, solved
 
 __all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
@@ -424,9 +424,7 @@ class _Asked:
         if objective:
             ends = (operands[-2], operands[-1]) if self.bounds else None
             return descended(objective[0], g, start, ends, self.at_most, self.squares)
-        if self.name == "fixed_point":
-            return attracted(g, start, self.at_most)
-        return solved_systems(g, start, self.at_most) if self.unknown.ndim else damped(g, start, self.at_most)
+        return (attracted if self.name == "fixed_point" else searched)(g, start, self.at_most)
 
     def _refuse_positions(self, nodes: Sequence[Node]) -> None:
         for node in postorder(nodes):

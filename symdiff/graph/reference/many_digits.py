@@ -566,8 +566,9 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_k0": lambda x: mpmath.log(besselk(0, x)),
     "log_k1": lambda x: mpmath.log(besselk(1, x)),
     "log_kv": lambda v, x: mpmath.log(besselk(v, x)),
-    "arccos_square": lambda x: mpmath.acos(x) ** (2 if abs(x) <= 1 else 1),
-    "arccosh_square": lambda x: mpmath.acosh(x) ** (2 if x >= 1 else 1),
+    # beyond their domains the squares of these are real, and no values
+    "arccos_square": lambda x: mpmath.acos(x) ** 2 if abs(x) <= 1 else mpmath.acos(x),
+    "arccosh_square": lambda x: mpmath.acosh(x) ** 2 if x >= 1 else mpmath.acosh(x),
     "arccos_quotient": lambda n, x: _of_angle(int(n), x),
     "arccosh_quotient": lambda n, x: _of_angle(int(n), x),
     "size_of_distance": abs,

@@ -232,22 +232,23 @@ def _arccos_quotient(n: Node, x: Node) -> Node:
     scale = math.prod((j + 1.0) ** 2 / (j + 1.5) / -2.0 for j in range(order))
     y = where(near, 0.5, x)
     square = (1.0 - y) * (1.0 + y)
-    below, value = constant(0.0), where(compare("less", y, 1.0), _f("arccos")(y), _f("arccosh")(y))
-    value = value / sqrt(absolute(square))
-    for k in range(order):  # (1 - x^2) q' = x q - 1, differentiated k times
+    angle = where(compare("less", y, 1.0), _f("arccos")(y), _f("arccosh")(y))
+    return where(near, scale * inside, _angle_derivative(order, y, angle / sqrt(absolute(square)), square))
+
+
+def _angle_derivative(order: int, x: Node, value: Node, square: Node) -> Node:
+    """Return a derivative of q by its value and 1 - x^2: (1 - x^2) q' = x q - 1, differentiated k times."""
+    below = constant(0.0)
+    for k in range(order):
         last = constant(1.0) if k == 0 else -float(k * k) * below
-        below, value = value, ((2.0 * k + 1.0) * y * value - last) / square
-    return where(near, scale * inside, value)
+        below, value = value, ((2.0 * k + 1.0) * x * value - last) / square
+    return value
 
 
 def _arccos_quotient_written(function: str, sign: float) -> Callable[[Node, Node], Node]:
     def written(n: Node, x: Node) -> Node:
-        square = sign * (1.0 - power(x, 2.0))
-        below, value = constant(0.0), _f(function)(x) / sqrt(square)
-        for k in range(int(_order(n))):
-            last = constant(1.0) if k == 0 else -float(k * k) * below
-            below, value = value, ((2.0 * k + 1.0) * x * value - last) / (1.0 - power(x, 2.0))
-        return value
+        square = 1.0 - power(x, 2.0)
+        return _angle_derivative(int(_order(n)), x, _f(function)(x) / sqrt(sign * square), square)
 
     return written
 

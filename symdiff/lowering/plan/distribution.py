@@ -1,9 +1,9 @@
 """Loop distribution: functions that no step of a loop waits for are computed of all steps at once.
 
-A step computes one sample, so a logarithm in it takes as long as a vector of them. What is made of rows alone stands
-before the loop then, and what is only written or added up stands behind it, in a loop whose elements do not depend on
-each other (Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2002, 5.4). The steps write down
-what it is made of. A step of samples, or of long arrays, fills its vectors itself.
+A step computes one sample, so a logarithm in it takes as long as a vector of them. A function of rows alone is moved
+before the loop. A function whose value is only written or added up is moved behind it, into a loop whose elements do
+not depend on each other (Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2002, 5.4); the steps write
+its arguments down. Loops over batches, and over long arrays, stay as they are: their steps fill vectors.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import add
 
-from ...calculus.lifted import addends
+from ...calculus.lifted import added_to
 from ...calculus.recurrence import KEPT
 from ...graph import (
     BOOL,
     Node,
     canonical,
-    concatenate,
     dependents,
     inputs_of,
-    parts_of,
+    joined_results,
     placeholder,
     postorder,
     rebuild,
     recurrence,
-    reshape,
-    result_of,
+    results_of,
     step_number,
     substitute,
 )
@@ -70,9 +68,8 @@ def distribute(roots: Sequence[Node]) -> list[Node]:
         new[node] = rebuild(node, args) if args else node
         parts = _parts(node, args) if node.is_recurrence else None
         if parts is not None:
-            flat = [reshape(part, (own.size,)) for part, own in zip(parts, parts_of(node), strict=True)]
-            new[node] = concatenate(flat, 0) if len(flat) > 1 else flat[0]
-            new |= {result_of(node, own): part for own, part in zip(parts_of(node), parts, strict=True)}
+            new[node] = joined_results(node, parts)
+            new |= zip(results_of(node), parts, strict=True)
     return [new[root] for root in roots]
 
 
@@ -128,8 +125,7 @@ def _loop(
     rows = [x for x in (*inputs[0], *inputs[1]) if x in found]
     held = [x for x in inputs[2] if x in found]
     body = canonical(Body(tuple(carried), tuple(rows), tuple(held), (*after, *written)))
-    made = recurrence(body, [(given | inputs[1])[x] for x in (*carried, *rows, *held)], length, reverse)
-    return [result_of(made, part) for part in parts_of(made)]
+    return results_of(recurrence(body, [(given | inputs[1])[x] for x in (*carried, *rows, *held)], length, reverse))
 
 
 def _of_all(
@@ -206,11 +202,10 @@ def _sums(carried: dict[Node, Node], written: Sequence[Node]) -> dict[Node, Node
     """Return the numbers that are added up and read by no step, and what a step adds to each."""
     found: dict[Node, Node] = {}
     for x, result in carried.items():
-        terms = addends(result)
-        rest = [(scale, one) for scale, one in terms if one is not x]
+        rest = added_to(x, result)
         others = [other for own, other in carried.items() if own is not x]
-        alone = (1.0, x) in terms and len(rest) == len(terms) - 1 and all(one.shape == x.shape for _, one in rest)
-        if alone and rest and x not in inputs_of([*others, *written, *(one for _, one in rest)]):
+        alone = bool(rest) and all(one.shape == x.shape for _, one in rest)
+        if alone and x not in inputs_of([*others, *written, *(one for _, one in rest)]):
             found[x] = reduce(add, [one if scale == 1.0 else one * scale for scale, one in rest])
     needed = _needed([result for x, result in carried.items() if x not in found], carried)
     return {x: total for x, total in found.items() if _is_late([total], needed)}

@@ -33,6 +33,7 @@ from ...graph import (
     placeholder,
     postorder,
     result_of,
+    results_of,
     step_number,
     substitute,
 )
@@ -152,7 +153,7 @@ def _by_sample(node: Node, given: tuple[Node, ...], limit: int, make_plan: Plann
         if any(isinstance(step, Call) or not is_tiled(step) for step in nested(plan.steps)):
             return None
         inputs, outputs, steps, checks = plan.inputs, plan.outputs, plan.steps, plan.checks
-        parts = tuple([result_of(node, part) for part in parts_of(node)])
+        parts = tuple(results_of(node))
         counts = len(body.carried), 0
         loop = node.args, inputs, outputs, steps, checks, *counts, length, reverse
         made = Repeated(parts[0], *loop, parts, lasting(body))

@@ -187,16 +187,16 @@ def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
         for place, arg in enumerate(over):
             for k, chain in enumerate(arg.args) if arg.kind == "outer" else ():
                 unit, (x,) = arg.args[1 - k], divisor.args
-                rest = [other for other in under if other is not divisor]
                 if chain is x:
                     turned = reader.make("reduce", (x,), ("unit", *divisor.data[1:]), x.shape)
-                    over[place] = reader.make("outer", (turned, unit) if k == 0 else (unit, turned), None, arg.shape)
-                    return reader.product(over, rest, term.shape)
-                if chain.kind != "matmul" or chain.args[-1] is not x or unit.kind != "reduce":
-                    continue
-                if unit.data[0] == "unit" and unit.args[0] is x:
+                elif chain.kind == "matmul" and chain.args[-1] is x and _is_direction(unit, x):
                     turned = reader.chain([*chain.args[:-1], unit])
-                    pair = (turned, unit) if k == 0 else (unit, turned)
-                    over[place] = reader.make("outer", pair, None, arg.shape)
-                    return reader.product(over, rest, term.shape)
+                else:
+                    continue
+                over[place] = reader.make("outer", (turned, unit) if k == 0 else (unit, turned), None, arg.shape)
+                return reader.product(over, [other for other in under if other is not divisor], term.shape)
     return None
+
+
+def _is_direction(term: Term, x: Term) -> bool:
+    return term.kind == "reduce" and term.data[0] == "unit" and term.args[0] is x

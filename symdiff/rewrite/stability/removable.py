@@ -371,7 +371,7 @@ def _poles_that_cancel(node: Node) -> Node | None:
 
 
 def _without_inverses(found: PowerProduct) -> PowerProduct:
-    """Write x / (exp(x) - 1) and x / sinh(x) as what they are 1 over."""
+    """Write x / (exp(x) - 1) as the inverse of (exp(x) - 1) / x, and x / sinh(x) as that of sinh(x) / x."""
     result = PowerProduct(found.number, {})
     for base, n in found.powers.items():
         inverse = _INVERSES.get(base.op)
@@ -405,7 +405,7 @@ def _is_by_distance(node: Node) -> bool:
 @rule("divide", "(1 - x / tanh(x)) / sinh(x)", "one quotient near 0", "stability", inside="where",
       below=(VANISHING, INVERSE))
 def _over_what_vanishes(node: Node) -> Node | None:
-    """Divide either form of what has poles that cancel, so that the quotient of the one near 0 is known."""
+    """Divide both forms, near 0 and far out, of terms whose poles cancel: near 0 the quotient has a form of its own."""
     choice, divisor = node.args
     if not _is_by_distance(choice) or node.shape or not divisor.below & VANISHING:
         return None
