@@ -183,19 +183,20 @@ def _slope(node: Node, terms: Sequence[tuple[float, Node]], functions: bool = Fa
 
 
 def _are_alike(node: Node, other: Node) -> bool:
-    """Tell whether two formulas have the same values at random points; False of what has axes."""
+    """Tell whether two formulas of the same numbers have the same values at random points; False of what has axes."""
     from ...graph.reference.interpret import evaluate  # not needed by an import
 
-    order = postorder([node, other], most=_NODES + 1)
-    leaves = [part for part in order if not part.args]
-    inputs = [part for part in leaves if not part.is_constant]
-    scalars = [part for part in inputs if part.is_input and part.dtype is REAL and not part.shape]
-    if node.shape or other.shape or len(order) > _NODES or len(scalars) < len(inputs):
+    if node.shape or other.shape or len(postorder([node, other], most=_NODES + 1)) > _NODES:
         return False
+    inputs, others = ({part for part in postorder([root]) if not (part.args or part.is_constant)}
+                      for root in (node, other))  # fmt: skip
+    if inputs != others or not all(part.is_input and part.dtype is REAL and not part.shape for part in inputs):
+        return False
+    names = sorted(part.name for part in inputs)
     held = 0
     rng = np.random.default_rng(0)
     for _ in range(_DRAWS):
-        point = {part.name: float(rng.choice((-1.0, 1.0)) * rng.uniform(0.02, 0.25)) for part in inputs}
+        point = {name: float(rng.choice((-1.0, 1.0)) * rng.uniform(0.02, 0.25)) for name in names}
         with np.errstate(all="ignore"):
             one, two = map(float, evaluate([node, other], point))
         if math.isfinite(one) and math.isfinite(two):
