@@ -259,6 +259,59 @@ def test_powers_of_small_exponents_are_as_written_elsewhere() -> None:
     assert str(sd.gradient("(x**t - 1)/t", "x")) == "x ** (t - 1)"
 
 
+MEANS: list[tuple[str, Callable[..., Any]]] = [
+    ("(a*x**r + (1 - a)*y**r)**(1/r)", lambda x, y, a, r: (a * x**r + (1 - a) * y**r) ** (1 / r)),
+    ("log(a/x**(2*r) + (1 - a)/y**r)/r", lambda x, y, a, r: mp.log(a / x ** (2 * r) + (1 - a) / y**r) / r),
+    ("a*((x**r + y**r)/2)**(-3/r)", lambda x, y, a, r: a * ((x**r + y**r) / 2) ** (-3 / r)),
+    ("(a*x**r + (1 - a))**(1/r) + y", lambda x, y, a, r: (a * x**r + (1 - a)) ** (1 / r) + y),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "function"), MEANS, ids=[text for text, _ in MEANS])
+@pytest.mark.parametrize("r", [1e-60, 1e-12, -1e-6, 1e-3, 0.3])
+def test_means_of_powers(text: str, function: Callable[..., Any], r: float) -> None:
+    for x in (2.5, 0.02):
+        for by, order in (("r", 0), ("r", 1), ("r", 2), ("x", 1), ("x", 2), ("a", 1)):
+            agrees(text, function, {"x": x, "y": 0.7, "a": 0.3, "r": r}, by, order)
+
+
+def test_means_of_powers_have_their_limit_and_are_as_written_elsewhere() -> None:
+    kernel = sd.compile("(a*x**r + (1 - a)*y**r)**(1/r)")
+    assert kernel(a=0.5, x=2.0, y=8.0, r=0.0) == pytest.approx(4.0, rel=1e-15)
+    assert kernel(a=0.5, x=-2.0, y=3.0, r=2.0) == pytest.approx(np.sqrt(6.5), rel=1e-15)
+    assert kernel(a=0.5, x=0.0, y=3.0, r=0.5) == pytest.approx(0.75, rel=1e-15)
+    weights = sd.compile("(a*x**r + b*y**r)**(1/r)")  # no mean, whose limit is 0 or infinite
+    want = (0.5 * 2**1e-4 + 0.4 * 8**1e-4) ** 1e4
+    assert weights(a=0.5, b=0.4, x=2.0, y=8.0, r=1e-4) == pytest.approx(want, rel=1e-11)
+    assert str(sd.gradient("(a*x**r + (1 - a)*y**r)**(1/r)", "x")) == (
+        "a * (a * x ** r + (1 - a) * y ** r) ** (1 / r - 1) * x ** (r - 1)"
+    )
+
+
+VANISHING_ELSEWHERE: list[tuple[str, float, Callable[..., Any]]] = [
+    ("log(x)/(x - 1)", 1.0, lambda x: mp.log(x) / (x - 1)),
+    ("(2 - 2*x)/log(x)", 1.0, lambda x: (2 - 2 * x) / mp.log(x)),
+    ("lgamma(x)/(x - 1)", 1.0, lambda x: mp.loggamma(x) / (x - 1)),
+    ("lgamma(x)/(3*x - 6)", 2.0, lambda x: mp.loggamma(x) / (3 * x - 6)),
+]
+
+
+@pytest.mark.parametrize(("text", "zero", "function"), VANISHING_ELSEWHERE, ids=[row[0] for row in VANISHING_ELSEWHERE])
+@pytest.mark.parametrize("distance", [1e-14, -1e-9, 1e-5, 0.1, 3.0])
+def test_functions_that_vanish_at_other_numbers_than_0(
+    text: str, zero: float, function: Callable[..., Any], distance: float
+) -> None:
+    for order in (0, 1, 2):
+        agrees(text, function, {"x": zero + distance}, "x", order)
+
+
+def test_divided_differences_are_shown_in_lowest_powers() -> None:
+    assert str(sd.derivative("log(x)/(x - 1)", "x")) == "(1 / x - log(x) / (x - 1)) / (x - 1)"
+    slope = sd.derivative("(sqrt(x) - sqrt(y))/(x - y)", "x")
+    assert "x ** 1" not in str(slope)
+    assert "x ** 1" not in str(sd.derivative("(log(x) - log(y))/(x - y)", "x"))
+
+
 @pytest.mark.parametrize(("delta", "r"), [(1e8, 1.0), (1.0, 1e8), (3.0, 1e-9), (2.0, 0.0), (1e30, -1e20)])
 def test_pseudo_huber_far_out(delta: float, r: float) -> None:
     for by, order in (("d", 0), ("d", 1), ("d", 2), ("r", 1), ("r", 2)):

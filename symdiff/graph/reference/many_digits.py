@@ -27,9 +27,9 @@ def mod(x: Any, y: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """Return a power; 0**0 and 1**y are 1."""
+    """Return a power; 0**0 and 1**y are 1, and 1**inf has no value."""
     if y == 0 or x == 1:
-        return mpmath.mpf(1)
+        return mpmath.mpf(1) if mpmath.isfinite(y) else mpmath.nan
     if x < 0 and y != mpmath.floor(y):
         return mpmath.nan
     if x == 0 and y < 0:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .. import Node, as_node, constant, elementwise
 from ..dump import record_text
-from .functions import Interval, compare, where
+from .functions import FUNCTIONS, Interval, compare, scalar_constant, where
 from .making import ANY, NONE, POSITIVE, UNIT, order_of, row
 from .remainders import DERIVATIVES, scalar
 
@@ -88,7 +88,7 @@ def _above_zero(x: Node) -> Node:
 
 
 def _power_of(x: Node, n: float) -> Node:
-    return scalar("power", x, constant(n))
+    return x if n == 1.0 else scalar("power", x, constant(n))
 
 
 def _log(n: int, x: Node) -> Node:
@@ -96,9 +96,9 @@ def _log(n: int, x: Node) -> Node:
 
 
 def _sqrt(n: int, x: Node) -> Node:
-    # x^(1/2 - n), by whole powers of the root
-    c = math.prod(0.5 - k for k in range(n))
-    return c * scalar("sqrt", x) / _power_of(x, float(n)) if n else scalar("sqrt", x)
+    # x^(1/2 - n), by the root and whole powers
+    c, root = math.prod(0.5 - k for k in range(n)), scalar("sqrt", x)
+    return (c / root if n == 1 else c / (_power_of(x, n - 1.0) * root)) if n else root
 
 
 def _sigmoid(n: int, x: Node) -> Node:
@@ -164,7 +164,10 @@ def _written(each: Difference, order: Node, x: Node, y: Node) -> Node:
 
 def _quotient(each: Difference, m: int, n: int, x: Node, y: Node) -> Node:
     if m == n == 0:
-        top = each.derivative(0, x) - each.derivative(0, y)
+        at_y = dict(FUNCTIONS[each.function].exact).get(scalar_constant(y) or 0.0)
+        top = each.derivative(0, x)
+        if at_y != 0.0:  # log(x) / (x - 1)
+            top = top - (each.derivative(0, y) if at_y is None else at_y)
     elif n == 0:
         top = each.derivative(m, x) - float(m) * _quotient(each, m - 1, 0, x, y)
     elif m == 0:

@@ -163,8 +163,10 @@ def _logarithm_times(sign: float, term: Node, y: Node) -> PowerProduct | None:
 
 #: Most terms of a distance that are looked at.
 _TERMS = 6
+#: Functions that vanish at numbers other than 0, and these numbers.
+_ZEROS = {name: [x for x, value in FUNCTIONS[name].exact if not value and x] for name in BY_FUNCTION}
 #: Operations of which some are a difference of a function at two places.
-_DIFFERENCES = {*SUMS, "log", "log_quotient"}
+_DIFFERENCES = {*SUMS, "log", "log_quotient", *(name for name, zeros in _ZEROS.items() if zeros)}
 _ZERO = constant(0.0)
 
 
@@ -183,20 +185,19 @@ def _divided_difference(node: Node) -> Node | None:
     factors = decomposed(node)
     if factors is None or not any(base.op in SUMS for base in factors.powers):
         return None
-    if not any(_difference(base) for base in factors.powers if base.op in _DIFFERENCES):
-        return None
+    tops = {base: _differences(base) for base in factors.powers if base.op in _DIFFERENCES}
     powers = factors.powers.items()
-    for (top, n), (below, m) in product(powers, powers):
-        found = _difference(top) if n == -m and below.op in SUMS else None
-        multiple = None if found is None else _multiple(found, below)
-        if found is None or multiple is None:
-            continue
-        sign, rest = written(multiple)
-        result = {base: k for base, k in powers if base not in (top, below)}
-        for base in (_value(found), rest):
-            result[base] = result.get(base, 0) + n
-        number = factors.number * (found.c * sign) ** n
-        return spread(powers_multiplied(list(result.items()), number), node.shape)
+    for (top, n), (below, m) in product(powers, powers) if any(tops.values()) else ():
+        for found in tops.get(top, ()) if n == -m and below.op in SUMS else ():
+            multiple = _multiple(found, below)
+            if multiple is None:
+                continue
+            sign, rest = written(multiple)
+            result = {base: k for base, k in powers if base not in (top, below)}
+            for base in (_value(found), rest):
+                result[base] = result.get(base, 0) + n
+            number = factors.number * (found.c * sign) ** n
+            return spread(powers_multiplied(list(result.items()), number), node.shape)
     return None
 
 
@@ -206,6 +207,14 @@ def _value(found: _Difference) -> Node:
     if found.function:
         return elementwise(BY_FUNCTION[found.function].name, (_ZERO, x, y))
     return elementwise("log1p_remainder_1", (_ZERO, (x - y) / y)) / y
+
+
+def _differences(node: Node) -> list[_Difference]:
+    """Return a node as differences of one function at two places, at the second of which it may vanish."""
+    found = _difference(node)
+    if found is not None:
+        return [found]
+    return [_Difference(1.0, node.op, node.args[0], constant(zero)) for zero in _ZEROS.get(node.op, ())]
 
 
 def _difference(node: Node) -> _Difference | None:

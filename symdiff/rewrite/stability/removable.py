@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
-from ...graph.kinds import EVEN, INVERSE, VANISHING, holds
+from ...graph.kinds import EVEN, INVERSE, LOGARITHM, VANISHING, holds
 from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.functions import compare, scalar_constant, where
 from ...graph.scalars.remainders import REMAINDERS
@@ -443,6 +443,67 @@ def _over_what_vanishes(node: Node) -> Node | None:
 def _without_distance(node: Node) -> Node | None:
     """Show a formula as it is away from a removable singularity."""
     return node.args[2] if _is_by_distance(node) and node.args[2].shape == node.shape else None
+
+
+# ---------------------------------------------------------------------------- means of powers
+
+#: The distance of a mean of powers from 1 up to which its logarithm is that of 1 and the distance.
+_NEAR_ONE = 0.5
+
+
+@rule("power divide", "(a x**r + (1 - a) y**r)**(1 / r), log(a x**r + (1 - a) y**r) / r",
+      "the same with powers less 1, for small r", "stability", below=(INVERSE,))
+def _mean_of_powers(node: Node) -> Node | None:
+    """Take 1 from powers of a small exponent where their mean is raised to its inverse."""
+    if node.shape or not (node.is_power or node.below & LOGARITHM):
+        return None
+    outer = decomposed(node.args[1] if node.is_power else node)
+    logs = [] if outer is None else [base for base, n in outer.powers.items() if base.op == "log" and n == 1]
+    if outer is None or (len(logs) != 1 and not node.is_power):
+        return None
+    mean = node.args[0]
+    if not node.is_power:
+        mean, outer = logs[0].args[0], outer.times(PowerProduct(1.0, {logs[0]: -1}))
+    for exponent in [base for base, n in outer.powers.items() if n == -1]:
+        over = _less_one(mean, exponent)
+        if over is not None:
+            distance = exponent * over
+            rest = outer.times(PowerProduct(1.0, {exponent: 1}))
+            quotient = elementwise("log1p_remainder_1", (constant(0.0), distance))
+            near = powers_multiplied([*rest.powers.items()], rest.number) * over * quotient
+            (near,) = stabilize([elementwise("exp", (near,)) if node.is_power else near])
+            return where(compare("less", elementwise("size_of_distance", (distance,)), _NEAR_ONE), near, node)
+    return None
+
+
+def _less_one(mean: Node, exponent: Node) -> Node | None:
+    """Return a sum of powers of an exponent, less 1 and over the exponent, where it is 1 at an exponent of 0."""
+    from .rational_form import is_zero  # not needed before two sums are compared
+
+    whole = decomposed(mean)
+    sums = [] if whole is None else [base for base, n in whole.powers.items() if base.is_additive and n == 1]
+    if whole is None or len(sums) != 1:
+        return None
+    weight = whole.times(PowerProduct(1.0, {sums[0]: -1}))
+    terms, are_all = terms_of(sums[0], _TERMS, look=peel)
+    at_zero, total = [(-1.0, ONE)], constant(0.0)
+    for sign, term in terms if are_all else ():
+        own = decomposed(term)
+        if own is None:
+            return None
+        found = own.times(weight)
+        moving = [base for base in found.powers if base.is_power and scalar_constant(base.args[1]) is None]
+        rest = [(base, n) for base, n in found.powers.items() if base not in moving]
+        number = powers_multiplied(rest, found.number)
+        at_zero.append((sign, number))
+        for base in moving:
+            n, times = found.powers[base], decomposed(base.args[1])
+            if len(moving) > 1 or times is None or times.powers != {exponent: 1}:
+                return None
+            power = base.args[1] if n == 1 else n * base.args[1]
+            less = elementwise("power_remainder", (constant(0.0), base.args[0], power))
+            total = total + sign * n * times.number * number * less
+    return total if len(at_zero) > 2 and is_zero(at_zero) else None
 
 
 # ---------------------------------------------------------------------------- rows of rotations
