@@ -310,6 +310,24 @@ def test_gradients_of_correlations(shape: tuple[int, int], kernel: tuple[int, in
     np.testing.assert_allclose(found, own, rtol=0, atol=(1e-5 if single else 1e-13) * (1 + np.abs(own).max()))
 
 
+@pytest.mark.parametrize(
+    ("shape", "kernel", "single"), [((90, 42), (3, 3), False), ((90, 65), (4, 5), False), ((90, 65), (2, 3), True)]
+)
+def test_short_rows_are_read_where_they_lie(shape: tuple[int, int], kernel: tuple[int, int], single: bool) -> None:
+    """Weights in registers or not, rows that fill vectors or not: each number has the bits of the interpreter."""
+    x, w = sd.matrix("x", *shape), sd.matrix("w", *kernel)
+    made = correlation(x, w, *kernel)
+    dtype = np.float32 if single else np.float64
+    rng = np.random.default_rng(shape[1])
+    a, b = rng.normal(size=shape).astype(dtype), rng.normal(size=kernel).astype(dtype)
+    wanted = correlation(a.astype(float), b.astype(float), *kernel)
+    for formula, value in ((made, wanted), (np.sum(made**2), np.sum(wanted**2))):
+        kernels = [sd.compile(formula, [x, w], batch=[], backend=backend) for backend in ("native", "interpreter")]
+        native, other = (kernel(a, b) for kernel in kernels)
+        np.testing.assert_array_equal(native, other)
+        np.testing.assert_allclose(native, value, rtol=1e-4 if single else 1e-12, atol=1e-4 if single else 1e-12)
+
+
 def test_what_is_infinite_stays_where_it_is() -> None:
     x, w = sd.matrix("x", 20, 20), sd.matrix("w", 5, 5)
     k = sd.compile(sd.gradient(np.sum(correlation(x, w, 5, 5)), x), [x, w], backend="interpreter")
