@@ -588,3 +588,21 @@ def test_what_is_refused(place: int) -> None:
     call, error, words = REFUSED[place]
     with pytest.raises(error, match=words):
         call(sd.vector("v", 3))
+
+
+@settings(max_examples=6, deadline=None)
+@given(n=st.integers(130, 300), m=st.integers(17, 300), mode=st.sampled_from(["full", "same", "valid"]))
+def test_convolutions_with_kernels_of_any_length(n: int, m: int, mode: Any) -> None:
+    """Sums of moved arrays, a product with a matrix, or blocks and what is left over."""
+    x, w = sd.vector("x", n), sd.vector("w", m)
+    y = np.convolve(x, w, mode)
+    rng = np.random.default_rng(n + m)
+    a, b, c = rng.normal(size=n), rng.normal(size=m), rng.normal(size=y.shape[0])
+    kernel = sd.compile([y, *sd.gradient(np.sum(c * y), (x, w))], [x, w], batch=[], backend="interpreter")
+    value, by_x, by_w = kernel(a, b)
+    np.testing.assert_allclose(value, np.convolve(a, b, mode), rtol=1e-10, atol=1e-10)
+    # linear in each: the slope times a direction is the value there
+    np.testing.assert_allclose(by_x @ a, c @ value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(by_w @ b, c @ value, rtol=1e-9, atol=1e-9)
+    direction = rng.normal(size=n)
+    np.testing.assert_allclose(by_x @ direction, c @ np.convolve(direction, b, mode), rtol=1e-8, atol=1e-8)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symdiff as sd
-from symdiff.graph import pad, postorder
+from symdiff.graph import pad
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.lowering.plan.calls import MOST_ELEMENTS, plan_call
 from symdiff.lowering.plan.planner import make_plan
 from symdiff.lowering.plan.steps import Call, LoopStep
-from symdiff.lowering.plan.sums import PADDED, with_borders_apart
+from symdiff.lowering.plan.sums import PADDED, padded_once
 
 #: Arrays made of parts of a matrix, of a vector and of constants; the parts follow each other along either axis.
 WHOLE: dict[str, Any] = {
@@ -308,6 +310,24 @@ def test_gradients_of_correlations(shape: tuple[int, int], kernel: tuple[int, in
     np.testing.assert_allclose(found, own, rtol=0, atol=(1e-5 if single else 1e-13) * (1 + np.abs(own).max()))
 
 
+@pytest.mark.parametrize(
+    ("shape", "kernel", "single"), [((90, 42), (3, 3), False), ((90, 65), (4, 5), False), ((90, 65), (2, 3), True)]
+)
+def test_short_rows_are_read_where_they_lie(shape: tuple[int, int], kernel: tuple[int, int], single: bool) -> None:
+    """Weights in registers or not, rows that fill vectors or not: each number has the bits of the interpreter."""
+    x, w = sd.matrix("x", *shape), sd.matrix("w", *kernel)
+    made = correlation(x, w, *kernel)
+    dtype = np.float32 if single else np.float64
+    rng = np.random.default_rng(shape[1])
+    a, b = rng.normal(size=shape).astype(dtype), rng.normal(size=kernel).astype(dtype)
+    wanted = correlation(a.astype(float), b.astype(float), *kernel)
+    for formula, value in ((made, wanted), (np.sum(made**2), np.sum(wanted**2))):
+        kernels = [sd.compile(formula, [x, w], batch=[], backend=backend) for backend in ("native", "interpreter")]
+        native, other = (kernel(a, b) for kernel in kernels)
+        np.testing.assert_array_equal(native, other)
+        np.testing.assert_allclose(native, value, rtol=1e-4 if single else 1e-12, atol=1e-4 if single else 1e-12)
+
+
 def test_what_is_infinite_stays_where_it_is() -> None:
     x, w = sd.matrix("x", 20, 20), sd.matrix("w", 5, 5)
     k = sd.compile(sd.gradient(np.sum(correlation(x, w, 5, 5)), x), [x, w], backend="interpreter")
@@ -318,21 +338,41 @@ def test_what_is_infinite_stays_where_it_is() -> None:
     assert np.isinf(found[4:, 4:]).all()
 
 
-@pytest.mark.parametrize(("count", "apart"), [(PADDED - 1, False), (PADDED, True)])
-def test_few_padded_arrays_stay(count: int, apart: bool) -> None:
-    x = sd.vector("x", 60).node
-    terms = [pad(sd.exp(sd.vector("x", 60) * k).node, ((k, 1, 60),), (80,)) for k in range(1, count + 1)]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    (made,) = with_borders_apart([total])
-    assert x in postorder([made])
-    assert (made.op == "concatenate") == apart
+@pytest.mark.parametrize(("count", "arrays", "once"), [(PADDED - 1, 1, False), (PADDED, 1, True), (PADDED, 4, False)])
+def test_multiples_of_one_array_in_many_places_are_padded_once(count: int, arrays: int, once: bool) -> None:
+    x, c = sd.vector("x", 60), sd.vector("c", count)
+    terms = [pad((c[k] * sd.exp(x * (k % arrays + 1))).node, ((k, 1, 60),), (80,)) for k in range(count)]
+    total = reduce(operator.add, terms)
+    made, apart = padded_once([total])
+    assert len(apart) == once
+    assert (made == [total]) != once
 
 
-def test_a_stencil_without_an_inside_stays() -> None:
-    terms = [pad((sd.vector("x", 4) * k).node, ((4 * k, 1, 4),), (40,)) for k in range(10)]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    assert with_borders_apart([total]) == [total]
+@pytest.mark.parametrize(("reach", "batched"), [(900, False), (5000, False), (900, True)])
+def test_sums_of_padded_arrays(reach: int, batched: bool) -> None:
+    """An infinite factor stays within its own term, also where arrays have no place in common."""
+    rng = np.random.default_rng(reach)
+    size, count = 2000, PADDED + 2
+    places = rng.integers(0, reach, count)
+    x, c = sd.vector("x", size), sd.vector("c", count)
+    total = reduce(operator.add, [c[k] * sd.pad(sd.exp(x), (at, reach - at)) for k, at in enumerate(places)])
+    kernel = sd.compile(total, [x, c], batch=["x"] if batched else [], backend="interpreter")
+    values, factors = rng.normal(size=(3, size) if batched else size), rng.normal(size=count)
+    factors[0] = np.inf
+    wanted = np.zeros((*values.shape[:-1], size + reach))
+    for factor, at in zip(factors, places, strict=True):
+        wanted[..., at : at + size] += factor * np.exp(values)
+    np.testing.assert_allclose(kernel(values, factors), wanted, rtol=1e-13, atol=1e-13)
+    assert "step" in str(kernel.plan)
+
+
+def test_lists_of_many_sums_are_one_step() -> None:
+    """A vector of more short parts than a loop may have pieces: one step has all of them."""
+    x = sd.vector("x", 500)
+    parts = [np.sum(np.sin((k + 1.0) * x)) for k in range(50)]
+    for formula in (np.stack(parts), np.exp(np.stack(parts)), np.stack(parts).reshape(5, 10), np.stack(parts)[3:40]):
+        kernel = sd.compile(formula, [x], batch=[], backend="interpreter")
+        assert not kernel.stats["numpy_steps"]
+        value = np.linspace(0.0, 1.0, 500)
+        own = sd.compile(formula, [x], batch=[], backend="numpy")(value)
+        np.testing.assert_allclose(kernel(value), own, rtol=1e-12)

@@ -196,14 +196,18 @@ static void sd_find_run(const sd_call *c, sd_port *p) {
   p->stride = stride;
 }
 
+/* Arrays for each sum from which on short runs of them are read where they lie: to pack so many takes longer than what does
+   not fill a vector of the sum. */
+enum { SD_MANY_PACKED = 8 };
+
 /* Samples of a run along the last axis if arrays with a stride of their own along each axis are read where they lie, such
    a run at a time; else 0. */
 static long sd_run_of_sums(const sd_call *c) {
   const sd_unit *u = c->unit;
   long run = c->axes > 1 ? c->lengths[c->axes - 1] : 0;
   int scattered = 0, inputs = u->inputs;
-  for (int p = 0; p < inputs; p++) scattered |= c->ports[p].scattered == 1;
-  if (!scattered || run < SD_LONG_RUN) return 0;
+  for (int p = 0; p < inputs; p++) scattered += c->ports[p].scattered == 1;
+  if (!scattered || run < (scattered < SD_MANY_PACKED * u->total ? SD_LONG_RUN : 2 * u->lanes)) return 0;
   for (int p = 0; p < inputs; p++) {
     sd_port port = c->ports[p];
     if (port.scattered == 1) port.scattered = SD_RUNS, port.stride = port.strides[c->axes - 1];
@@ -266,9 +270,9 @@ enum { SD_ELSEWHERE = -3 };
 /* Arrays and bytes of workspace for which one sample needs nothing to be laid out. What a long program takes fits on any
    thread's stack, where it is in the cache from the call before. */
 enum { SD_FEW = 24, SD_ROOM = 1 << 16 };
-/* The same as SD_LONG_RUN where none has more than one element and all can be read and written so: where one is written, and
-   where none is, and what is read is packed in less time than a unit takes to begin. */
-enum { SD_SHORT_RUN = 16, SD_LONG_READ = 96 };
+/* The same as SD_LONG_RUN where each sample has one number of an array, or all have the same, and several arrays would be
+   packed otherwise. */
+enum { SD_SHORT_RUN = 16 };
 /* Samples from which it is worth beginning at lines of the cache, and elements of rows that are short. */
 enum { SD_MANY = 8192, SD_SHORT = 3 };
 
@@ -330,14 +334,16 @@ static long sd_range_worker(sd_part *part, long *which) {
 /* Samples of the last axis from which arrays with a stride of their own along each axis are read where they lie. */
 static long sd_least_run(const sd_call *c) {
   const sd_unit *u = c->unit;
-  int are_written = 0, lie_so = 1;
+  int packed = 0, lie_so = 1;
   for (int p = 0; p < u->inputs + u->outputs; p++) {
     sd_port port = c->ports[p];
-    are_written |= p >= u->inputs && port.scattered == 1;
-    if (port.scattered == 1) port.scattered = SD_RUNS, port.stride = port.strides[c->axes - 1];
-    lie_so &= port.size == 1 && sd_lies(u, &port, p);
+    if (port.scattered == 1) {
+      port.scattered = SD_RUNS, port.stride = port.strides[c->axes - 1];
+      packed += p < u->inputs ? 1 : 2;
+    }
+    lie_so &= (port.size == 1 || (p < u->inputs && u->constant && u->constant[p])) && sd_lies(u, &port, p);
   }
-  return !lie_so ? SD_LONG_RUN : are_written ? SD_SHORT_RUN : SD_LONG_READ;
+  return lie_so && packed > 1 ? SD_SHORT_RUN : SD_LONG_RUN;
 }
 
 /* Whether the unit reads an input from one sample of each run along the last axis: no tile goes past the end of one. */

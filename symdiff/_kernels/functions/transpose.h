@@ -12,7 +12,12 @@
 #if NARROW
 #define LAID U
 #define MASK N
+#if X86 == 512 && !defined __clang__
+/* one instruction, where gcc converts halves */
+#define WIDENED(x) ((V)__builtin_ia32_cvtps2pd512_mask((float __attribute__((vector_size(32))))(x), (V){0}, -1, 4))
+#else
 #define WIDENED(x) __builtin_convertvector(x, V)
+#endif
 #define NARROWED(x) __builtin_convertvector(x, LAID)
 #else
 #define LAID V
@@ -154,7 +159,13 @@
   c0 = SHUFFLE(e_, f_, FOURS(LEFT_4)); c1 = SHUFFLE(e_, f_, FOURS(RIGHT_4)); \
   c2 = SHUFFLE(g_, h_, FOURS(LEFT_4)); c3 = SHUFFLE(g_, h_, FOURS(RIGHT_4)); }
 #if defined __clang__ || __GNUC__ >= 12
+#if X86 > 128 && !defined __clang__
+/* the second from memory, where gcc loads both and shuffles */
+typedef float FOUR __attribute__((vector_size(16)));
+#define JOIN_2(a, b) ((H)__builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps((FOUR)(a)), (FOUR)(b), 1))
+#else
 #define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#endif
 #define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define PART_4(v, k) __builtin_shufflevector(v, v, 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3)
 #else

@@ -33,13 +33,16 @@ __all__ = ["CHUNK", "SHORTEST", "CSource", "LoopBody", "Target", "emit_c", "fits
 _CHOSEN = {"where", "load", "const"}
 #: Lanes of float64 in the shortest vector.
 SHORTEST = 2
-#: Numbers that all turns read and that are read before the loop; more of them than registers are left where they are.
-KEPT = 16
 
 
 def fits_shortest(spellings: Mapping[str, Spelling]) -> bool:
     """Tell whether operations have the same bits in vectors of any length, by their spellings in long ones."""
     return not any(spelled.symbol or spelled.own for spelled in spellings.values())
+
+
+#: Numbers that all turns or all samples read, and that are read before the loop; more of them than registers are left
+#: where they are.
+KEPT = 16
 
 
 class LoopBody(Whole):
@@ -362,6 +365,7 @@ def _entry(functions: Functions, fills: bool) -> str:
         lines.append(f"long far=(end-begin)*{functions.prefetch.row}>={FAR};\n")
     if isinstance(functions, Whole) and not functions.layout.packed:
         lines.append(_in_registers(len(program.inputs), 1 if functions.reduce else len(program.outputs)))
+        lines += _kept_apart(functions)
     if functions.near:
         outputs = 0 if functions.reduce else len(program.outputs)
         numbers = [p for p in range(len(program.inputs)) if not functions.one_sample(p)]
@@ -388,6 +392,15 @@ def _in_registers(inputs: int, outputs: int) -> str:
     copies += [("char*", "to", "out", outputs), ("long ", "ts", "so", outputs)]
     lists = [(kind, name, "".join(f"{given}[{p}]," for p in range(count))) for kind, name, given, count in copies]
     return "".join(f"{kind}{name}[]={{{values}0}};\n" for kind, name, values in lists)
+
+
+def _kept_apart(functions: Functions) -> Iterator[str]:
+    """Print copies of the numbers that all samples share, which no store changes: registers hold them in the loop."""
+    sizes = [port.size for port in functions.program.inputs]
+    shared = sorted(p for p in functions.program.read if functions.one_sample(p))
+    if sum(sizes[p] for p in shared) <= KEPT:
+        for p in shared:
+            yield f"D h{p}[{sizes[p]}];__builtin_memcpy(h{p},at[{p}],sizeof h{p});at[{p}]=(char*)h{p};\n"
 
 
 def _loop(functions: Functions, fills: bool, *, near: bool = False) -> Iterator[str]:

@@ -112,7 +112,9 @@ def polyfit(x: Node, y: Node, deg: Any) -> Node:
 
 
 #: Elements of a kernel that is slid by a sum of shifted arrays; for more of them it is a product with a matrix.
-_SHORT = 16
+_SHORT = 32
+#: Elements of the blocks of a long kernel: rows of all its elements would not stay in the caches.
+_BLOCK = 64
 
 
 # ---------------------------------------------------------------------------- differences
@@ -334,15 +336,7 @@ def _slide(what: str, a: Node, v: Node, mode: Any) -> Node:
         raise ArgumentError(f"{what} with mode={shown(mode)}; expected 'full', 'same' or 'valid'")
     a, v = to_real(a), to_real(v)
     n, m = a.shape[0], v.shape[0]
-    whole_length = n + (m - 1)
-    if isinstance(m, int) and m <= _SHORT:
-        parts = [pad(getitem(v, k) * a, ((k, 1, n),), (whole_length,)) for k in range(m)]
-        full = reduce(partial(apply, "add"), parts)
-    else:
-        # rows of a, each read one place further on than the one before
-        rows = pad(broadcast_to(a, (m, n)), (whole(m), (0, 1, n)), (m, n + m))
-        shifted = reshape(slicing(ravel(rows), ((0, 1, m * whole_length),)), (m, whole_length))
-        full = contract([v, shifted], [(0,), (0, 1)], (1,))
+    full = _slide_whole(a, v)
     if mode == "full":
         return full
     if not (sign(n - m) == 1 or is_room(n - m)) or (mode == "same" and not isinstance(m, int)):
@@ -357,6 +351,34 @@ def _slide(what: str, a: Node, v: Node, mode: Any) -> Node:
         return slicing(full, ((first, 1, n),))
     # the second part has a length that is refused in a call where ``a`` is the shorter one
     return join([slicing(full, ((first, 1, m),)), slicing(full, ((first + m, 1, n - m),))])
+
+
+def _slide_whole(a: Node, v: Node) -> Node:
+    """Return all of a convolution."""
+    n, m = a.shape[0], v.shape[0]
+    if isinstance(m, int) and m <= _SHORT:
+        parts = [pad(getitem(v, k) * a, ((k, 1, n),), (n + (m - 1),)) for k in range(m)]
+        return reduce(partial(apply, "add"), parts)
+    if not isinstance(m, int) or m < 2 * _BLOCK:
+        return contract([v, _shifted(broadcast_to(a, (m, n)), 1)], [(0,), (0, 1)], (1,))
+    rest = m % _BLOCK
+    blocks = reshape(slicing(v, ((0, 1, m - rest),)), (m // _BLOCK, _BLOCK))
+    # each block with all rows of a, and the results as far apart as the blocks are
+    own = contract([blocks, _shifted(broadcast_to(a, (_BLOCK, n)), 1)], [(0, 1), (1, 2)], (0, 2))
+    full = sum(_shifted(own, _BLOCK), 0)
+    if not rest:
+        return full
+    last = _slide_whole(a, slicing(v, ((m - rest, 1, rest),)))
+    parts = [pad(x, ((at, 1, x.shape[0]),), (n + (m - 1),)) for x, at in ((full, 0), (last, m - rest))]
+    return parts[0] + parts[1]
+
+
+def _shifted(rows: Node, by: int) -> Node:
+    """Return rows in zeros, each as far behind the one before."""
+    count, n = rows.shape
+    padded = pad(rows, (whole(count), (0, 1, n)), (count, n + by * count))
+    length = n + by * (count - 1)
+    return reshape(slicing(ravel(padded), ((0, 1, count * length),)), (count, length))
 
 
 # ---------------------------------------------------------------------------- running sums

@@ -329,7 +329,7 @@ SAMPLES: Size = named("(samples)")
 
 #: Elements of an array along short axes that one element of a loop may have to itself, and axes that it has where there
 #: are more.
-MOST_ELEMENTS, FEWER = 4096, (8, 2)
+MOST_ELEMENTS, FEWER = 4096, (7, 2)
 #: Operations of the programs of a plan from which on another one may take less, and is built sooner.
 LONG = 1000
 #: Least values of letters, tried one after the other until it is known how places in arrays follow each other.

@@ -118,6 +118,8 @@ def estimate(step: Step, sizes: Mapping[str, int] | None = None) -> Estimate:
             varying = [port for port, same in zip(piece.program.inputs, shared, strict=True) if not same]
             if batched:
                 work += elements * program_cost(piece.program, varying)
+            elif not step.loops:
+                work += alone_cost(piece.program)
             else:
                 cheap, others = _operations(piece.program)
                 runs = _runs(step, piece, known)

@@ -76,7 +76,7 @@ from .access import (
     without_leading_ones,
 )
 
-__all__ = ["PlacedTerm", "Task", "element_of", "kept_label", "placed_terms", "sums_rows", "task_of"]
+__all__ = ["PlacedTerm", "Task", "element_of", "kept_label", "padded_term", "placed_terms", "sums_rows", "task_of"]
 
 
 class Task(NamedTuple):
@@ -116,7 +116,28 @@ def task_of(node: Node) -> Task | None:
                 AxisIndex(0, 0, 1, None) if label == kept else all_of(sizes[label]) for label in node.payload.out
             )
             return Task(node, tuple(sizes[label] for label in loops), place, loops, kept is not None)
+    if joins_many(node):
+        return _over_others(node)
     return _over_all(node)
+
+
+#: Short parts of a concatenation from which on an element has all of them: a loop would have a piece for each.
+MANY_PARTS = 8
+
+
+def joins_many(node: Node) -> bool:
+    """Tell whether a long axis is joined of many short parts, such as a vector of sums that a list gives."""
+    if not node.is_concatenation or len(node.args) <= MANY_PARTS:
+        return False
+    axis = node.payload.axis
+    return is_long(node.shape[axis]) and not any(is_long(arg.shape[axis]) for arg in node.args)
+
+
+def _over_others(node: Node) -> Task:
+    """Return loops over the long axes of a concatenation that it does not join."""
+    joined = node.payload.axis + node.ndim
+    loops, place = over_long_axes(tuple(1 if axis == joined else size for axis, size in enumerate(node.shape)))
+    return Task(node, loops, (*place[:joined], all_of(node.shape[joined]), *place[joined + 1 :]))
 
 
 def _over_all(node: Node) -> Task:
@@ -375,13 +396,13 @@ class Elements:
         index = access[axis]
         sizes = [arg.shape[axis] for arg in node.args]
         if index.length is not None:
-            if not is_whole(index, node.shape[axis]) or is_long(node.shape[axis]):
+            if not is_whole(index, node.shape[axis]) or (is_long(node.shape[axis]) and not joins_many(node)):
                 return None
             at = axis_within(access, axis)
             before, behind = access[:axis], access[axis + 1 :]
             places = [(arg, (*before, all_of(n), *behind)) for arg, n in zip(node.args, sizes, strict=True)]
             return places, lambda args: concatenate(_alike(args, node), at)
-        if abs(index.step) > 1:
+        if abs(index.step) > 1 or joins_many(node):
             return None
         edges: list[Dim] = [0]
         for size in sizes:
@@ -598,6 +619,12 @@ def placed_terms(node: Node) -> list[PlacedTerm] | None:
             loops, place, element = _diagonal(part) if _is_diagonal(part) else _block(part)
             groups.setdefault((loops, frame(place)), []).append(_times(scale, element))
     return made + [PlacedTerm(loops, place, _sum(several), False) for (loops, place), several in groups.items()]
+
+
+def padded_term(node: Node) -> PlacedTerm:
+    """Return what an array in zeros is: one term, its elements as they are."""
+    loops, place, element = _block(node.args[0])
+    return PlacedTerm(loops, _within(node, _here)(place), element, False)
 
 
 def _parts(node: Node) -> list[tuple[float, Node, Frame]] | None:

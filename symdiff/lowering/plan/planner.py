@@ -67,7 +67,7 @@ from .access import (
 from .bound import SCANS
 from .cost import NOMINAL, program_cost, turn_cost
 from .distribution import distribute
-from .element import Elements, PlacedTerm, Task, element_of, kept_label, placed_terms, sums_rows, task_of
+from .element import Elements, PlacedTerm, Task, element_of, kept_label, padded_term, placed_terms, sums_rows, task_of
 from .plan import Plan, check_phases, find_checks
 from .products import (
     is_factored,
@@ -97,7 +97,7 @@ from .steps import (
     nested,
     sources,
 )
-from .sums import are_shared, moved_arrays, subtract_opposites, sum_arrays, with_borders_apart
+from .sums import are_shared, moved_arrays, padded_once, subtract_opposites, sum_arrays
 
 __all__ = [
     "called",
@@ -351,11 +351,13 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
-    roots = with_borders_apart([to_real(node) for node in _expand(distribute(outputs))])
-    roots, symmetric = split_products(subtract_opposites(roots))
+    roots, apart = padded_once([to_real(node) for node in _expand(distribute(outputs))])
+    count = len(roots)
+    roots, symmetric = split_products(subtract_opposites([*roots, *apart]))
     # passes rebuild products, and with them those that are symmetric
     made = solve_vectors(solve_inverses([*roots, *symmetric], needed=len(roots)))
-    roots, symmetric = made[: len(roots)], set(made[len(roots) :])
+    padded, symmetric = frozenset(made[count : len(roots)]), set(made[len(roots) :])
+    roots = made[:count]
     check_length(roots)
     if any(node.dtype is BOOL for node in inputs):
         raise NoLoopError("an input is a condition")
@@ -368,11 +370,11 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
             return planner.finish(tuple(inputs), tuple(wanted))
 
         found: list[tuple[Plan, Bounds]] = []
-        bounds = Bounds(FEW_PIECES, MOST, frozenset())
+        bounds = Bounds(FEW_PIECES, MOST, padded)
         try:
             found.append((plan(bounds), bounds))
         except PiecesError as error:
-            for bounds in (Bounds(PIECES, FEW_ELEMENTS, frozenset()), Bounds(PIECES, MOST, moved_arrays(roots))):
+            for bounds in (Bounds(PIECES, FEW_ELEMENTS, padded), Bounds(PIECES, MOST, padded | moved_arrays(roots))):
                 with suppress(NoLoopError):
                     found.append((plan(bounds), bounds))
             if not found:
@@ -446,7 +448,7 @@ class _Planner:
 
     def _needs(self, node: Node) -> list[Node]:
         """Decide how a node is computed; return what has to be there before."""
-        terms = placed_terms(node)
+        terms = [padded_term(node)] if node.is_pad and node in self.apart else placed_terms(node)
         if terms is not None:
             self.placed[node] = terms
             pieces_of = itertools.chain.from_iterable(self._placed(node))

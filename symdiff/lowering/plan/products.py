@@ -38,12 +38,16 @@ __all__ = [
 FACTORED = MATRIX_OPS & set(USES)
 
 
+#: Rows up to which one matrix is a part of a scalar program: all its lanes would hold that matrix.
+ALONE_LIMIT = 5
+
+
 def is_large_matrix(node: Node) -> bool:
     """Tell whether a node is a function of matrices too large for scalar programs."""
     if node.op not in FACTORED:
         return False
     rows = node.args[0].shape[-1]
-    return not isinstance(rows, int) or rows > ELIMINATION_LIMIT
+    return not isinstance(rows, int) or rows > (ELIMINATION_LIMIT if node.args[0].ndim > 2 else ALONE_LIMIT)
 
 
 def shared_matrices(node: Node) -> Node:

@@ -6,21 +6,26 @@ A sign is moved out of a sum, which is exact but for the sign of a zero.
 **Sums of arrays stand in place of sums of formulas** where a step makes most of each term as well, or terms share rows:
 a value and its gradient go over the same pairs, so that one loop computes both.
 
-**Stencils have their borders apart from the inside.** The gradient of a stencil adds up arrays that are padded with
-zeros, each in another place. Inside, where all of them have elements, the sum is a stencil again and needs no zeros.
+**Arrays that are added up in many places are padded once.** The gradient of a stencil adds up multiples of one array,
+padded with zeros, each in another place. That array among enough zeros is a step; the sum reads it in all places, and
+is a stencil again. Along borders each term is a choice, since a factor may be infinite where there is a zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Hashable, Sequence, Set
 from functools import reduce
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from ...graph import (
     BOOL,
     Node,
     concatenate,
+    constant,
     contract,
     elementwise,
     label_sizes,
@@ -30,18 +35,17 @@ from ...graph import (
     rebuild,
     slicing,
     substitute,
-    zeros,
 )
 from ...graph.primitives import LISTED
 from ...graph.scalars.arithmetic import scaled
 from ...graph.scalars.functions import FUNCTIONS
-from ...graph.sizes import nominal
+from ...graph.sizes import Dim, nominal
 from .access import is_long
 from .cost import NOMINAL
 from .element import task_of
 from .steps import LoopStep, Step
 
-__all__ = ["are_shared", "moved_arrays", "subtract_opposites", "sum_arrays", "with_borders_apart"]
+__all__ = ["are_shared", "moved_arrays", "padded_once", "subtract_opposites", "sum_arrays"]
 
 #: Terms that caches keep until they are added up.
 MOST_TERMS = 1 << 19
@@ -182,12 +186,8 @@ class _Forms:
         return 1, node
 
 
-#: Padded arrays from which their sum has its borders apart (of fewer, a loop has pieces), and the least part of an axis
-#: that is inside.
-PADDED, INSIDE = 9, 0.5
-#: An array, and where it begins among zeros.
-Block: TypeAlias = tuple[Node, tuple[int, ...]]
-
+#: Terms of a sum from which their arrays are padded once (of fewer, a loop has pieces), and terms for each array.
+PADDED, EACH = 9, 3
 #: Operations that move elements along an axis.
 _MOVES = frozenset({"slice", "pad", "concatenate", *LISTED})
 
@@ -207,89 +207,153 @@ def moved_arrays(roots: Sequence[Node]) -> frozenset[Node]:
     )
 
 
-def with_borders_apart(roots: Sequence[Node]) -> list[Node]:
-    """Write sums of many padded arrays as their inner part, without zeros, and strips around it."""
+class _Block(NamedTuple):
+    """A multiple of an array in zeros: its factors, of one number each, the array, and where that begins."""
+
+    factors: tuple[Node, ...]
+    array: Node
+    at: tuple[int, ...]
+
+
+def padded_once(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """Write sums of arrays that are padded in many places as sums of parts of arrays that are padded once.
+
+    Returns
+    -------
+    list of Node
+        The roots.
+    list of Node
+        The arrays among zeros, and of these arrays and their sums what is read several times: each is to be a step.
+    """
     order = postorder(roots)
     if sum(map(_is_block, order)) < PADDED:
-        return list(roots)
+        return list(roots), []
     sums: set[Node] = set()
     for node in order:
-        if node.is_addition and any(_is_block(arg) or arg in sums for arg in node.args):
+        if not node.is_additive or any(arg.shape != node.shape for arg in node.args):
+            continue
+        if any(_is_block(x) or x in sums for _, x in map(_factors, node.args)):
             sums.add(node)
-    within = {arg for node in order if node in sums or _is_block(node) for arg in node.args}
-    new: dict[Node, Node] = {}
+    found: dict[Node, list[_Block]] = {}
+    read = {_factors(arg)[1] for node in order if node in sums for arg in node.args}
     for node in order:
-        if node in sums and node not in within:
-            new[node] = _apart(node, _blocks(node, sums), new)
+        if node in sums and node not in read:
+            blocks = _blocks(node, sums)
+            if len(blocks) >= max(PADDED, EACH * len({block.array for block in blocks})):
+                found[node] = blocks
+    new: dict[Node, Node] = {}
+    apart: list[Node] = []
+    for node in order:
+        if node in found:
+            blocks = [block._replace(array=new[block.array]) for block in found[node]]
+            new[node], padded = _from_padded(node, blocks)
+            apart += padded
         else:
             new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
-    return [new[root] for root in roots]
+    made = [new[root] for root in roots]
+    users = Counter(arg for node in postorder(made) for arg in set(node.args))
+    several = dict.fromkeys((*(node.args[0] for node in apart), *(new[node] for node in found)))
+    return made, [*apart, *(node for node in several if users[node] > 1)]
 
 
 def _is_block(node: Node) -> bool:
-    """Tell whether a node is an array of fixed sizes, without gaps, in zeros."""
-    if not node.is_pad or not all(isinstance(size, int) for size in node.shape):
-        return False
-    return all(
-        step == 1 and isinstance(start, int) and isinstance(count, int) for start, step, count in node.payload.items
+    """Tell whether a node is an array of fixed sizes, without gaps, in zeros; the samples' axis it has whole."""
+    return node.is_pad and all(
+        (step == 1 and isinstance(start, int) and isinstance(count, int) and isinstance(size, int))
+        or (start == 0 and count == size)
+        for (start, step, count), size in zip(node.payload.items, node.shape, strict=True)
     )
 
 
-def _blocks(total: Node, sums: Set[Node]) -> list[Block]:
-    """Return the arrays that a sum adds up, and where they begin, also of sums that are padded in turn."""
-    found: list[Block] = []
-    waiting = [(total, (0,) * total.ndim)]
+def _factors(node: Node) -> tuple[tuple[Node, ...], Node]:
+    """Return the factors of one number each, and what they multiply."""
+    factors: list[Node] = []
+    while node.is_negation or (node.is_multiplication and 0 in (node.args[0].ndim, node.args[1].ndim)):
+        if node.is_negation:
+            factors.append(constant(-1.0))
+            (node,) = node.args
+        else:
+            first, second = node.args if node.args[0].ndim == 0 else node.args[::-1]
+            factors.append(first)
+            node = second
+    return tuple(factors), node
+
+
+def _blocks(total: Node, sums: Set[Node]) -> list[_Block]:
+    """Return the multiples of arrays that a sum adds up, also of sums that are padded in turn."""
+    found: list[_Block] = []
+    waiting = [_Block((), total, (0,) * total.ndim)]
     while waiting:
-        node, at = waiting.pop()
+        before, node, at = waiting.pop()
+        own, node = _factors(node)
+        factors = (*before, *own)
         if node in sums:
-            waiting += [(arg, at) for arg in reversed(node.args)]
+            negative = (*factors, constant(-1.0)) if node.is_subtraction else factors
+            waiting += [_Block(negative, node.args[1], at), _Block(factors, node.args[0], at)]
         elif _is_block(node):
             starts = [start for start, _, _ in node.payload.items]
-            waiting.append((node.args[0], tuple([a + b for a, b in zip(at, starts, strict=True)])))
+            inner = tuple([a + b for a, b in zip(at, starts, strict=True)])
+            waiting.append(_Block(factors, node.args[0], inner))
         else:
-            found.append((node, at))
+            found.append(_Block(factors, node, at))
     return found
 
 
-def _apart(total: Node, blocks: Sequence[Block], new: Mapping[Node, Node]) -> Node:
+def _from_padded(total: Node, blocks: Sequence[_Block]) -> tuple[Node, list[Node]]:
+    """Return a sum of parts of padded arrays, and these."""
+    padded: dict[Node, tuple[Node, tuple[int, ...]]] = {}
+    for array in dict.fromkeys(block.array for block in blocks):
+        places = [block.at for block in blocks if block.array is array]
+        first, last = (tuple(map(f, zip(*places, strict=True))) for f in (min, max))
+        shape = tuple([n + high - low for n, low, high in zip(total.shape, first, last, strict=True)])
+        items = tuple([(at, 1, n) for at, n in zip(last, array.shape, strict=True)])
+        padded[array] = (pad(array, items, shape), last)
     inside = []
     for axis, size in enumerate(total.shape):
-        low = max(at[axis] for _, at in blocks)
-        high = min(at[axis] + x.shape[axis] for x, at in blocks)
-        if len(blocks) < PADDED or high - low < INSIDE * size:
-            return rebuild(total, tuple([new[arg] for arg in total.args]))
-        inside.append((low, high))
-    made = [(new[x], at) for x, at in blocks]
+        low = max(block.at[axis] for block in blocks)
+        ends = [block.at[axis] + block.array.shape[axis] for block in blocks]
+        inside.append((low, min(ends)) if isinstance(size, int) else (0, size))
+    if any(isinstance(high, int) and high - low < 1 for low, high in inside):
+        inside = []
 
-    def parts(box: tuple[tuple[int, int], ...]) -> Node:
+    def within(box: Sequence[tuple[int, Dim]], *, border: bool) -> Node:
+        terms = []
+        for factors, array, at in blocks:
+            source, last = padded[array]
+            items = tuple([(b - a + low, 1, high - low) for a, b, (low, high) in zip(at, last, box, strict=True)])
+            term = slicing(source, items)
+            for factor in factors:
+                term = elementwise("multiply", (factor, term))
+            terms.append(_where_there_is(term, array, at, box) if border else term)
+        return reduce(lambda x, y: elementwise("add", (x, y)), terms)
+
+    def parts(box: tuple[tuple[int, Dim], ...]) -> Node:
         axis = len(box)
         if axis == total.ndim:
-            return _within(made, box)
-        low, high = inside[axis]
-        rest = tuple([(0, size) for size in total.shape[axis + 1 :]])
-        ends = [_within(made, (*box, end, *rest)) for end in ((0, low), (high, total.shape[axis]))]
-        return concatenate([ends[0], parts((*box, (low, high))), ends[1]], axis)
+            return within(box, border=False)
+        (low, high), size = inside[axis], total.shape[axis]
+        rest = tuple([(0, other) for other in total.shape[axis + 1 :]])
+        ends = [(0, low), (high, size)] if isinstance(size, int) else []
+        made = [within((*box, end, *rest), border=True) if end[1] > end[0] else None for end in ends]
+        made.insert(1, parts((*box, (low, high))))
+        there = [part for part in made if part is not None]
+        return concatenate(there, axis) if len(there) > 1 else there[0]
 
-    return parts(())
-
-
-def _within(blocks: Sequence[Block], box: Sequence[tuple[int, int]]) -> Node:
-    """Return a block of a sum of arrays in zeros."""
-    shape = tuple([high - low for low, high in box])
-    found = []
-    for x, at in blocks:
-        taken, placed = [], []
-        for start, size, (low, high) in zip(at, x.shape, box, strict=True):
-            first, last = max(start, low), min(start + size, high)
-            taken.append((first - start, 1, last - first))
-            placed.append((first - low, 1, last - first))
-        if all(count > 0 for _, _, count in taken):
-            found.append(pad(_part(x, tuple(taken)), tuple(placed), shape))
-    return reduce(lambda x, y: elementwise("add", (x, y)), found) if found else zeros(shape)
+    if not inside:
+        return within([(0, size) for size in total.shape], border=True), [node for node, _ in padded.values()]
+    return parts(()), [node for node, _ in padded.values()]
 
 
-def _part(x: Node, items: tuple[tuple[int, int, int], ...]) -> Node:
-    """Return a part of an array, of a multiple as the multiple of a part: so multiples of one array stay such."""
-    if x.is_multiplication and 0 in (x.args[0].ndim, x.args[1].ndim):
-        return elementwise("multiply", tuple([_part(arg, items) if arg.ndim else arg for arg in x.args]))
-    return slicing(x, items)
+def _where_there_is(term: Node, array: Node, at: Sequence[int], box: Sequence[tuple[int, Dim]]) -> Node:
+    """Return zeros where a part of a term lies beside its array."""
+    there = None
+    for axis, (low, high) in enumerate(box):
+        if not isinstance(high, int) or at[axis] <= low <= high <= at[axis] + array.shape[axis]:
+            continue
+        places = np.arange(low, high)
+        own = ((places >= at[axis]) & (places < at[axis] + array.shape[axis])).astype(float)
+        along = constant(own.reshape([-1 if k == axis else 1 for k in range(term.ndim)]))
+        there = along if there is None else elementwise("multiply", (there, along))
+    if there is None:
+        return term
+    return elementwise("where", (elementwise("less", (constant(0.0), there)), term, constant(0.0)))
