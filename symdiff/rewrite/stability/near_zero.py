@@ -38,25 +38,21 @@ _REST = 1e-24
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 
 
-#: Points at which numbers are looked at first.
-_POINTS = np.array([0.0, 0.02, 0.05, -0.02])
-
-
 class _Numbers(NamedTuple):
-    """What is seen of a formula by numbers.
+    """What is seen of a formula by its number at 0.
 
     Parameters
     ----------
     variable : Node or None
         What it is a function of; None of a number, and of functions of several variables.
-    values : ndarray or float or None
-        Its numbers at the points; None of functions of several variables.
+    value : float or None
+        Its number at 0; None of functions of several variables.
     singular, is_more : bool
         Whether it or a part of it has no number at 0, and whether one is more than arithmetic.
     """
 
     variable: Node | None
-    values: Any
+    value: Any
     singular: bool = False
     is_more: bool = False
 
@@ -69,20 +65,21 @@ def _series_near_zero(node: Node) -> Node | None:
     seen = _known(node)
     if not (seen.singular and seen.is_more):
         return None
-    if seen.values is not None:
+    if seen.value is not None:
         return _written(node)
     return _of_terms(node) if node.is_additive else _of_factors(node)
 
 
 def _written(node: Node) -> Node | None:
     """Return a formula of one variable as its series near 0; None where a factor cancels alone, as in x * y / x."""
-    u = _without_value(_known(node))
+    seen = _known(node)
+    u = seen.variable if _has_pole(seen) else None
     product = None if u is None or node.is_additive else decomposed(node)
     if product is not None:
         cancelled = powers_multiplied([*product.powers.items()], product.number)
-        u = _without_value(_known(cancelled))
+        u = u if _has_pole(_known(cancelled)) else None
     found = None if u is None else _of_one(node, u)
-    series = None if found is None else _series(found[1])
+    series = _series(found[1]) if found is not None and _has_limit(found[1]) else None
     if u is None or found is None or series is None:
         return None
     radius, numbers = series
@@ -125,7 +122,7 @@ def _times(node: Node, rest: PowerProduct, shape: Shape) -> Node:
 
 
 def _has_pole(seen: _Numbers) -> bool:
-    return seen.values is not None and not math.isfinite(float(np.ravel(seen.values)[0]))
+    return seen.value is not None and not math.isfinite(seen.value)
 
 
 def _of_terms(node: Node, times: PowerProduct | None = None) -> Node | None:
@@ -160,43 +157,35 @@ def _of_terms(node: Node, times: PowerProduct | None = None) -> Node | None:
 
 
 def _known(node: Node) -> _Numbers:
-    """Return what is seen of a formula by numbers."""
+    """Return what is seen of a formula by its number at 0."""
     known: dict[Node, _Numbers] = notes().setdefault(_known, {})
-    for part in postorder([node], lambda part: part in known):
-        known[part] = _numbers(part, known)
+    if node not in known:
+        with np.errstate(all="ignore"):
+            for part in postorder([node], known.__contains__):
+                known[part] = _numbers(part, known)
     return known[node]
-
-
-def _without_value(seen: _Numbers) -> Node | None:
-    """Return the variable of a formula that has no number at 0, and is no larger near 0 than farther away."""
-    if seen.variable is None or not _has_pole(seen):
-        return None
-    _, near, far, left = map(float, np.abs(seen.values))
-    return seen.variable if math.isfinite(left) and near <= 1.8 * far < math.inf else None
 
 
 def _numbers(part: Node, known: Mapping[Node, _Numbers]) -> _Numbers:
     """Return what is seen of a part by that of its arguments."""
-    value = scalar_constant(part)
-    if value is not None:
-        return _Numbers(None, value)
     if part.is_named:
         return known[part.args[0]]
     if part.op not in FUNCTIONS:
-        return _Numbers(part, _POINTS)
+        value = scalar_constant(part)
+        return _Numbers(part, 0.0) if value is None else _Numbers(None, value)
+    variable, several, singular, is_more = None, False, False, False
     args = [known[arg] for arg in part.args]
-    variables = {each.variable for each in args if each.variable is not None}
-    singular, is_more = any(each.singular for each in args), any(each.is_more for each in args)
-    if len(variables) > 1 or any(each.values is None for each in args):
-        singular = singular or (part.is_division and (args[1].values is None or not np.ravel(args[1].values)[0]))
-        return _Numbers(None, None, singular, is_more)
-    with np.errstate(all="ignore"):
-        values = _applied(part, [each.values for each in args])
-    singular = singular or not np.isfinite(np.ravel(values)[0])
-    return _Numbers(variables.pop() if variables else None, values, singular, is_more or not _is_rational(part))
+    for each in args:
+        several = several or each.value is None or (variable is not None and each.variable not in (None, variable))
+        variable = variable or each.variable
+        singular, is_more = singular or each.singular, is_more or each.is_more
+    if several:
+        return _Numbers(None, None, singular or (part.is_division and not args[1].value), is_more)
+    value = float(_applied(part, [each.value for each in args]))
+    return _Numbers(variable, value, singular or not math.isfinite(value), is_more or not _is_rational(part))
 
 
-def _applied(part: Node, args: Sequence[Any]) -> Any:
+def _applied(part: Node, args: Sequence[float]) -> Any:
     """Apply the function of a part to numbers."""
     spelling = FUNCTIONS[part.op].numpy
     if spelling.startswith("np."):
@@ -205,10 +194,7 @@ def _applied(part: Node, args: Sequence[Any]) -> Any:
 
     if spelling:
         return find_function(spelling)(*args)
-    moving = {f"x{k}": values for k, values in enumerate(args) if np.shape(values)}
-    inputs = [input(f"x{k}", _POINTS.shape) if f"x{k}" in moving else arg for k, arg in enumerate(part.args)]
-    inputs = [constant(args[k]) if inputs[k] is arg else inputs[k] for k, arg in enumerate(part.args)]
-    return evaluate([elementwise(part.op, tuple(inputs))], moving)[0]
+    return evaluate([elementwise(part.op, tuple(map(constant, args)), part.dtype)], {})[0]
 
 
 def _is_rational(part: Node) -> bool:
@@ -240,6 +226,16 @@ def _of_one(node: Node, u: Node) -> tuple[Node, Node] | None:
     if len(order) > _NODES or all(map(_is_rational, order)):
         return None
     return spread(away[node], node.shape), alone[node]
+
+
+@noted
+def _has_limit(alone: Node) -> bool:
+    """Tell whether a formula may have a limit at 0: near it, it is no larger than farther away."""
+    from ...graph.reference.interpret import evaluate  # not needed by most formulas
+
+    with np.errstate(all="ignore"):
+        near, far, left = (abs(float(evaluate([alone], {"near": x})[0])) for x in (0.02, 0.05, -0.02))
+    return near <= 1.8 * far < math.inf and math.isfinite(left)
 
 
 @noted
