@@ -190,11 +190,11 @@ def _applied(part: Node, args: Sequence[float]) -> Any:
     spelling = FUNCTIONS[part.op].numpy
     if spelling.startswith("np."):
         return getattr(np, spelling.removeprefix("np."))(*args)
-    from ...graph.reference.interpret import evaluate, find_function  # not needed by most formulas
+    import mpmath  # not needed by most formulas
 
-    if spelling:
-        return find_function(spelling)(*args)
-    return evaluate([elementwise(part.op, tuple(map(constant, args)), part.dtype)], {})[0]
+    from ...graph.reference.many_digits import SCALARS, real
+
+    return real(SCALARS[part.op])(*map(mpmath.mpf, args))
 
 
 def _is_rational(part: Node) -> bool:
@@ -231,10 +231,10 @@ def _of_one(node: Node, u: Node) -> tuple[Node, Node] | None:
 @noted
 def _has_limit(alone: Node) -> bool:
     """Tell whether a formula may have a limit at 0: near it, it is no larger than farther away."""
-    from ...graph.reference.interpret import evaluate  # not needed by most formulas
+    import mpmath  # not needed by most formulas
 
-    with np.errstate(all="ignore"):
-        near, far, left = (abs(float(evaluate([alone], {"near": x})[0])) for x in (0.02, 0.05, -0.02))
+    order = postorder([alone])
+    near, far, left = (abs(float(_value(order, mpmath.mpf(x)))) for x in (0.02, 0.05, -0.02))
     return near <= 1.8 * far < math.inf and math.isfinite(left)
 
 
