@@ -6,8 +6,10 @@ it apart first. What has none then is refused by its name and the line that it c
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from math import prod, sqrt
@@ -71,7 +73,9 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
     if not isinstance(f, torch.nn.Module):
         module = torch.nn.Module()
         module.forward = f
-    exported = users(torch.export.export)(module, tuple(examples))
+    # one tensor given for two parameters would be one argument
+    examples = torch.utils._pytree.tree_map_only(torch.Tensor, lambda one: one.detach().clone(), tuple(examples))
+    exported = users(torch.export.export)(module, examples)
     code = getattr(f, "__code__", None)
     beginning = f"{code.co_filename}:{code.co_firstlineno}" if code else "a place that PyTorch does not tell"
     unread = [one for one in exported.graph.nodes if one.op == "call_function" and _name(one) not in _RULES]
@@ -81,16 +85,26 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
         if node.op == "call_function" and _name(node) not in _RULES:
             line = _line(node, _line(unread[0], beginning))
             raise UnsupportedError(f"PyTorch's {_name(node)} at {line}: it has no counterpart")
-    return _read(exported, torch, beginning)
+    return _read(exported, torch, beginning, _names(module, examples, torch))
 
 
-def _read(exported: Any, torch: Any, beginning: str) -> Any:
-    """Return the results of a program, in its structure."""
+def _names(module: Any, examples: Sequence[Any], torch: Any) -> list[str]:
+    """Return the names of the arguments' arrays, in their order: PyTorch's own have small letters alone."""
+    given = inspect.signature(module.forward).bind(*examples).arguments
+    leaves, _ = torch.utils._pytree.tree_flatten_with_path(dict(given))
+    keys = [[dataclasses.astuple(key)[0] for key in path] for path, _ in leaves]
+    return [re.sub(r"\W", "_", "_".join(map(str, path))) for path in keys]
+
+
+def _read(exported: Any, torch: Any, beginning: str, names: Sequence[str]) -> Any:
+    """Return the results of a program, in its structure; ``names`` are those of its arguments."""
     values: dict[Any, Value] = {}
     given = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
+    theirs = [name for name, spec in given.items() if spec.kind.name == "USER_INPUT"]
+    own = dict(zip(theirs, names, strict=True)) if len({*names}) == len(theirs) else {}
     for node in exported.graph.nodes:
         if node.op == "placeholder":
-            values[node] = _argument(exported, given[node.name], node)
+            values[node] = _argument(exported, given[node.name], node, own)
         elif node.op == "call_function":
             args, options = torch.fx.node.map_arg((node.args, dict(node.kwargs)), lambda one: values[one])
             values[node] = _result(node, args, options, beginning)
@@ -100,7 +114,7 @@ def _read(exported: Any, torch: Any, beginning: str) -> Any:
     raise AssertionError("a graph has an output")
 
 
-def _argument(exported: Any, spec: Any, node: Any) -> Value:
+def _argument(exported: Any, spec: Any, node: Any, own: Mapping[str, str]) -> Value:
     """Return a symbol for an argument or parameter, and the numbers of a buffer or constant."""
     kind = spec.kind.name
     if kind in ("BUFFER", "CONSTANT_TENSOR"):
@@ -113,7 +127,7 @@ def _argument(exported: Any, spec: Any, node: Any) -> Value:
         raise UnsupportedError(
             f"{spec.arg.name} of {example.dtype}; expected real numbers: write whole numbers into the function"
         )
-    name = spec.target if kind == "PARAMETER" else spec.arg.name
+    name = spec.target if kind == "PARAMETER" else own.get(spec.arg.name, spec.arg.name)
     return symbol(re.sub(r"\W", "_", name), tuple(map(int, example.shape)))
 
 

@@ -133,6 +133,20 @@ def test_every_scalar_function(name: str, way: Callable[[Any], Evaluate]) -> Non
     compare(kernel, way, [rng.uniform(*row.domain[k], 6) for k in free], 1e-11)
 
 
+@pytest.mark.parametrize("text", ["ndtr(x)", "log_ndtr(x)", "erf(x)", "erfc(x)", "gradient(log_ndtr(x), x)"])
+def test_tails_keep_their_digits(text: str, way: Callable[[Any], Evaluate]) -> None:
+    kernel = sd.compile(text, backend="interpreter")
+    try:
+        function = way(kernel)
+    except UnsupportedError:
+        return
+    x = np.random.default_rng(len(text)).uniform(-36.0, 36.0, 200)
+    if text == "erfc(x)":
+        x = x[x < 26.0]
+    got = np.array([np.asarray(function(one)) for one in x])
+    np.testing.assert_allclose(got, kernel(x), rtol=2e-11, atol=1e-307)
+
+
 @pytest.mark.exhaustive
 @settings(deadline=None, max_examples=60, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 @given(formulas(symbolic=True))

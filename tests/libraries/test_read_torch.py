@@ -102,6 +102,17 @@ def test_modules_have_their_parameters_as_symbols() -> None:
     A.requires_grad_(False)
 
 
+def test_symbols_have_the_names_of_parameters() -> None:
+    def read(f: Any, *args: Any) -> set[str]:
+        return {x.name for x in sd.compile(sd.from_torch(f, *args)).inputs}
+
+    # one tensor for several parameters is several symbols
+    assert read(lambda A, a, Xy: A + a * Xy, X, X, X) == {"A", "a", "Xy"}
+    assert read(lambda P, *Q: P["W"] * P["b"][1] + P["b"][0] + Q[1], {"W": X, "b": [X, X]}, X, X) == {
+        "P_W", "P_b_0", "P_b_1", "Q_1"}  # fmt: skip
+    assert read(lambda W, k: W * k, X, 3) == {"W"}
+
+
 def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
     with pytest.raises(UnsupportedError, match=r"PyTorch's linalg_qr at .*test_read_torch\.py:\d+: it has"):
         sd.from_torch(lambda a: torch.linalg.qr(a)[1] * 2, A)

@@ -76,8 +76,11 @@ _JAX = ArrayLibrary(
         "ci": "special.sici(_0)[1]",
         "fresnels": "special.fresnel(_0)[0]",
         "fresnelc": "special.fresnel(_0)[1]",
+        # JAX's own loses all digits of what vanishes above 0
+        "special.log_ndtr": "jnp.where(_0 > 0, jnp.log1p(-0.5 * special.erfc(jnp.abs(_0) * 0.7071067811865476)), "
+        "special.log_ndtr(_0))",
     },
-    "expit xlogy erf erfc erfinv ndtr log_ndtr ndtri gamma digamma i0 i1 i0e i1e exp1 expi gammainc gammaincc betainc "
+    "expit xlogy erf erfc erfinv ndtr ndtri gamma digamma i0 i1 i0e i1e exp1 expi gammainc gammaincc betainc "
     "spence",
     "like = {'dtype': jnp.result_type(float, *values)}",
     "{'dtype': x.dtype}",
@@ -112,6 +115,8 @@ _TORCH = ArrayLibrary(
         "np.linalg.slogdet": "torch.linalg.slogdet(_0)",
         "lgamma": "torch.lgamma(_0)",
         "zeta": "special.zeta(_0, _1)",
+        # PyTorch's own is 0 below -9, and loses digits before
+        "special.ndtr": "0.5 * special.erfc(_0 * -0.7071067811865476)",
         "special.j0": "special.bessel_j0",
         "special.j1": "special.bessel_j1",
         "special.y0": "special.bessel_y0",
@@ -121,7 +126,7 @@ _TORCH = ArrayLibrary(
         "special.k0e": "special.scaled_modified_bessel_k0",
         "special.k1e": "special.scaled_modified_bessel_k1",
     },
-    "expit xlogy erf erfc erfcx erfinv ndtr log_ndtr ndtri digamma i0 i1 i0e i1e gammainc gammaincc",
+    "expit xlogy erf erfc erfcx erfinv log_ndtr ndtri digamma i0 i1 i0e i1e gammainc gammaincc",
     "tensors = [value for value in values if isinstance(value, torch.Tensor)]\n"
     "dtype = torch.float64 if not tensors else torch.get_default_dtype()\n"
     "floats = [value.dtype for value in tensors if value.dtype.is_floating_point]\n"

@@ -221,7 +221,9 @@ def remainder(each: Remainder) -> Callable[..., Any]:
         return (f(x) - less) / x ** len(start)
 
     def value(n: Any, x: Any) -> Any:
-        assert n == 0
+        if n:
+            with mpmath.workdps(2 * mpmath.mp.dps):
+                return mpmath.diff(lambda x: value(0, x), x, int(n))
         if abs(x) > 1e-40:
             with mpmath.workdps(mpmath.mp.dps + 50 * len(each.coefficients()[:6])):
                 return plain(x)

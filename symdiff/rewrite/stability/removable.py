@@ -422,7 +422,8 @@ def _order_at_zero(found: PowerProduct, variable: Node) -> int:
     return order
 
 
-def _is_by_distance(node: Node) -> bool:
+def is_by_distance(node: Node) -> bool:
+    """Tell whether a choice has a form near 0, and the formula farther away."""
     condition = node.args[0] if node.is_choice else None
     return condition is not None and condition.op == "less" and condition.args[0].op == "size_of_distance"
 
@@ -432,7 +433,7 @@ def _is_by_distance(node: Node) -> bool:
 def _over_what_vanishes(node: Node) -> Node | None:
     """Divide both forms, near 0 and far out, of terms whose poles cancel: near 0 the quotient has a form of its own."""
     choice, divisor = node.args
-    if not _is_by_distance(choice) or node.shape or not divisor.below & VANISHING:
+    if not is_by_distance(choice) or node.shape or not divisor.below & VANISHING:
         return None
     condition, near, far = choice.args
     (beside,) = stabilize([elementwise("divide", (near, divisor))])
@@ -442,7 +443,7 @@ def _over_what_vanishes(node: Node) -> Node | None:
 @rule("where", "where(size_of_distance(x) < 1, y, z)", "z", "shown")
 def _without_distance(node: Node) -> Node | None:
     """Show a formula as it is away from a removable singularity."""
-    return node.args[2] if _is_by_distance(node) and node.args[2].shape == node.shape else None
+    return node.args[2] if is_by_distance(node) and node.args[2].shape == node.shape else None
 
 
 # ---------------------------------------------------------------------------- means of powers
