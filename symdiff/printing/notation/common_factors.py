@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .named_forms import is_identity
+from .named_forms import holds_turn, is_identity
 from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
 from .terms import CHAIN, SHORT, Term, transpose
@@ -163,35 +163,47 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("negative")
-def _twice_negative(reader: Reader, term: Term) -> Term | None:
-    (x,) = term.args
-    return x.args[0] if x.kind == "negative" else None
+def _sign_inside(reader: Reader, term: Term) -> Term | None:
+    """Write a sign as that of the other difference: -(a - b) is b - a, -((y - 1) / p + y / q) is (1 - y) / p - y / q.
 
-
-@RULES.of("negative")
-def _negative_difference(reader: Reader, term: Term) -> Term | None:
-    """Write the sign of a product with a difference as that of the other difference.
-
-    In a product of numbers, it is one from a number or a function; x - m stays as it is.
+    In a product of numbers the difference is one from a number or a function; x - m stays as it is, but as a divisor.
     """
-    (x,) = term.args
-    if x.kind not in ("matmul", "product", "total"):
-        return None
-    differences = (k for k, arg in enumerate(x.args) if arg.kind == "sum" and arg.data == (False, True))
+    (whole,) = term.args
+    x = whole.args[0] if whole.kind == "diag" else whole
+    if x.kind == "negative" and x is whole:
+        return x.args[0]
     if x.kind == "product":
-        differences = (
-            k for k in differences if not x.data[k] and any(arg.kind in ("call", "number") for arg in x.args[k].args)
-        )
-    place = next(differences, None)
-    if place is None:
+        return _other_way(reader, x, _is_of_function) or _other_way(reader, x, lambda _, below: below)
+    if x.kind in ("matmul", "total"):
+        return _other_way(reader, x, lambda *_: True)
+    if x.kind != "sum":
         return None
-    args = [*x.args[:place], _other_way(reader, x.args[place]), *x.args[place + 1 :]]
-    return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
+    parts = [(arg, not minus) for arg, minus in zip(x.args, x.data, strict=True)]
+    for k, (part, kept) in enumerate(parts if len(parts) <= _MOST else ()):
+        if kept and part.kind == "product" and (turned := _other_way(reader, part, _is_less_number)) is not None:
+            total = reader.sum([(turned, False), *parts[:k], *parts[k + 1 :]], x.shape)
+            return total if x is whole else reader.make("diag", (total,), whole.data, whole.shape)
+    # the halves of a cross product meet by their signs
+    return reader.sum(parts, x.shape) if x is whole and any(x.data) and not any(map(holds_turn, x.args)) else None
 
 
-def _other_way(reader: Reader, difference: Term) -> Term:
-    a, b = difference.args
-    return reader.sum([(b, False), (a, True)], difference.shape)
+def _is_of_function(gap: Term, below: bool) -> bool:
+    return not below and any(arg.kind in ("call", "number") for arg in gap.args)
+
+
+def _is_less_number(gap: Term, below: bool) -> bool:
+    return not below and gap.args[1].kind == "number"
+
+
+def _other_way(reader: Reader, x: Term, fits: Callable[[Term, bool], bool]) -> Term | None:
+    """Return a term with the first difference among its arguments that fits the other way round; None without one."""
+    below = x.data if x.kind == "product" else (False,) * len(x.args)
+    for k, (arg, divides) in enumerate(zip(x.args, below, strict=True)):
+        if arg.kind == "sum" and arg.data == (False, True) and fits(arg, divides):
+            other = reader.sum([(arg.args[1], False), (arg.args[0], True)], arg.shape)
+            args = [*x.args[:k], other, *x.args[k + 1 :]]
+            return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
+    return None
 
 
 @RULES.of("matmul")

@@ -124,29 +124,6 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
 # ---------------------------------------------------------------------------- sums along an axis
 
 
-@DERIVED.of("negative")
-def _turned_difference(reader: Reader, term: Term) -> Term | None:
-    """Write -(a - b) as b - a."""
-    (x,) = term.args
-    if x.kind != "sum" or not any(x.data) or any(map(_holds_turn, x.args)):
-        return None  # the halves of a cross product meet by their signs
-    return reader.sum([(part, not minus) for part, minus in zip(x.args, x.data, strict=True)], x.shape)
-
-
-@DERIVED.of("negative")
-def _turned_divisor(reader: Reader, term: Term) -> Term | None:
-    """Write -a / (x - 1) as a / (1 - x)."""
-    (x,) = term.args
-    if x.kind != "product":
-        return None
-    for place, (part, below) in enumerate(zip(x.args, x.data, strict=True)):
-        if below and part.kind == "sum" and part.data == (False, True):
-            turned = reader.sum([(part.args[1], False), (part.args[0], True)], part.shape)
-            factors = [*x.args[:place], turned, *x.args[place + 1 :]]
-            return reader.make("product", factors, x.data, x.shape)
-    return None
-
-
 @DERIVED.of("sum")
 def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     """Write neighbours from the first to the last, and diagonals from the lowest."""
@@ -420,8 +397,9 @@ def _is_turn(term: Term, axis: int = 0) -> bool:
     return term.kind == "take" and term.data in turns and term.args[0].shape[axis] == 3
 
 
-def _holds_turn(term: Term, depth: int = 3) -> bool:
-    return _is_turn(term) or (depth > 0 and any(_holds_turn(arg, depth - 1) for arg in term.args))
+def holds_turn(term: Term, depth: int = 3) -> bool:
+    """Tell whether a term has the elements of three places in another order, as halves of a cross product."""
+    return _is_turn(term) or (depth > 0 and any(holds_turn(arg, depth - 1) for arg in term.args))
 
 
 def _whole(reader: Reader, half: _Turned, first: Term) -> Term:

@@ -248,31 +248,6 @@ def _square_in(term: Term) -> tuple[Term, list[Term]] | None:
     return None
 
 
-@RULES.of("negative")
-def _sign_of_sum(reader: Reader, term: Term) -> Term | None:
-    """Write the sign of a sum as that of a difference in a term: -((y - 1) / p + y / q) is (1 - y) / p - y / q."""
-    (whole,) = term.args
-    x = whole.args[0] if whole.kind == "diag" else whole
-    if x.kind != "sum" or len(x.args) > _MOST:
-        return None
-    for k, (part, minus) in enumerate(zip(x.args, x.data, strict=True)):
-        turned = None if minus or part.kind != "product" else _other_difference(reader, part)
-        if turned is not None:
-            rest = [(arg, not own) for i, (arg, own) in enumerate(zip(x.args, x.data, strict=True)) if i != k]
-            total = reader.sum([(turned, False), *rest], x.shape)
-            return total if x is whole else reader.make("diag", (total,), whole.data, whole.shape)
-    return None
-
-
-def _other_difference(reader: Reader, part: Term) -> Term | None:
-    """Return a product with x - 1 with the other sign, as one with 1 - x."""
-    for k, (arg, divides) in enumerate(zip(part.args, part.data, strict=True)):
-        if not divides and arg.kind == "sum" and arg.data == (False, True) and arg.args[1].kind == "number":
-            turned = reader.sum([(arg.args[1], False), (arg.args[0], True)], arg.shape)
-            return reader.make("product", [*part.args[:k], turned, *part.args[k + 1 :]], part.data, part.shape)
-    return None
-
-
 @RULES.of("product")
 def _without_ones(reader: Reader, term: Term) -> Term | None:
     """Leave a factor of 1 out."""
