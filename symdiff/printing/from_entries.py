@@ -13,8 +13,9 @@ back as such: the text has NumPy's meaning for the shapes as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 
@@ -169,6 +170,8 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
     return reshape(node, shape)
 
 
+#: The entries that are no structural zeros, by their places.
+Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
 _LARGEST = 64
 #: Least gain of another form of the same derivative: below, they differ in the order of factors.
@@ -235,7 +238,7 @@ def _in_numbers(root: Node) -> Node:
 def _made_whole(root: Node, *, derived: bool) -> Node:
     """Return the formula with arrays in place of what is made of single entries."""
     order = postorder([root])
-    entries: dict[Node, dict[tuple[int, ...], Node]] = {}
+    entries: dict[Node, Entries] = {}
     new: dict[Node, Node] = {}
     for node in order:
         found = _entries(node, entries)
@@ -268,7 +271,7 @@ def _shortest(derivative: Node) -> Node:
     return min(plain, other, key=_length)
 
 
-def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _entries(node: Node, known: dict[Node, Entries]) -> Entries | None:
     """Return the entries that are not structural zeros, if the node is made of single ones."""
     shape = fixed(node.shape)
     if not shape or math.prod(shape) > _LARGEST:
@@ -291,11 +294,12 @@ def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict
         return _unit_entry(node)
     if node.size == 1 and node.dtype is REAL and node.op in FUNCTIONS:
         return _of_one(node, known)
-    move = _MOVED.get(node.op)
-    return None if move is None else move(node, known)
+    if node.is_reshape:
+        return _reshaped(node, known)
+    return _padded(node, known) if node.is_pad else None
 
 
-def _of_one(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _of_one(node: Node, known: dict[Node, Entries]) -> Entries | None:
     """Return a function of arrays of one element as one of their elements."""
     args = []
     for arg in node.args:
@@ -306,7 +310,7 @@ def _of_one(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[
     return {(0,) * node.ndim: make(node.op, *found)} if len(found) == len(args) else None
 
 
-def _reshaped(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _reshaped(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), shape = node.args, fixed(node.shape)
     if x.shape == ():
         return {(0,) * node.ndim: x}
@@ -319,7 +323,7 @@ def _reshaped(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dic
     }
 
 
-def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _padded(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), items = node.args, node.payload.items
     inside = known.get(x)
     if x.is_constant and x.size == 1 and x.dtype is REAL:
@@ -333,14 +337,7 @@ def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[
     return found
 
 
-#: Operations that move entries to other places.
-_MOVED: dict[str, Callable[[Node, dict[Node, dict[tuple[int, ...], Node]]], dict[tuple[int, ...], Node] | None]] = {
-    "reshape": _reshaped,
-    "pad": _padded,
-}
-
-
-def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
+def _unit_entry(node: Node) -> Entries | None:
     if node.is_onehot:
         return {(node.payload.at,): constant(1.0)} if isinstance(node.payload.at, int) else None
     if not node.is_contraction:
@@ -360,9 +357,7 @@ def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
     return {tuple(place[label] for label in out): constant(1.0) if value is None else value}
 
 
-def _assembled(
-    new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], Node]], node: Node, derived: bool
-) -> Node:
+def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, derived: bool) -> Node:
     """Return the array of the entries, or the node where it is not made of single ones."""
     if node not in entries:
         return new[node]
@@ -378,7 +373,7 @@ def _assembled(
     return whole if common is None else elementwise("multiply", (common, whole))
 
 
-def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[int, ...], Node]]:
+def _apart(found: Entries) -> tuple[Node | None, Entries]:
     """Return the factors that all entries have, and the entries without them."""
     products = [monomial(1.0, value) for value in found.values()]
     known = [product for product in products if product is not None]
@@ -406,7 +401,7 @@ def _is_whole(power: Node) -> bool:
     return n is not None and n > 0.0 and n.is_integer()
 
 
-def _stack(found: dict[tuple[int, ...], Node], shape: tuple[int, ...], index: tuple[int, ...]) -> Node:
+def _stack(found: Entries, shape: tuple[int, ...], index: tuple[int, ...]) -> Node:
     if not shape:
         return found.get(index, constant(0.0))
     parts = [_stack(found, shape[1:], (*index, i)) for i in range(shape[0])]

@@ -8,7 +8,7 @@ formula of any size is written in linear time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
@@ -185,9 +185,8 @@ class Style(ABC):
         out, products = term.data
         text = ""
         for product in products:
-            scalars, under = ([term.args[at] for at in places] for places in (product.scalars, product.divisors))
-            elements = [self.element(term.args[at], own) for at, own in product.factors]
-            own = self.times.join([*self.factors(scalars), *elements])
+            elements = [self.element(x, indices) for x, indices in product.factors]
+            own, under = self.times.join([*self.factors(product.scalars), *elements]), product.divisors
             if under:
                 loose = len(under) > 1 or self.piece(under[0]).level < UNARY
                 own = self.fraction(own, self.times.join(self.factors(under)), loose).text
@@ -256,7 +255,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
             style.pieces[own], depth[own] = style.pieces[id(term.args[0])], 0
             continue
         if term.kind in ("named", "part"):
-            name = names.of_part(str(term.data)) if term.kind == "named" else names.of_kind(term.data)
+            name = names.of(str(term.data), "_") if term.kind == "named" else names.of(term.data, "", names.taken)
             definitions.append((style.reference(name).text, style.plain(term.args[0])))
             style.pieces[own], depth[own] = style.reference(name), 0
             continue
@@ -271,7 +270,7 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
         needed = size > FAR if own in bound else worth or depth[own] >= DEEP or size > LONG
         is_part = (term.args or term.kind == "array") and term.kind not in ("mapping", "option")
         if is_part and own not in last and needed:
-            name = names.of_kind(letter) if letter else names.fresh(len(definitions))
+            name = names.of(letter, "", names.taken) if letter else names.fresh(len(definitions))
             definitions.append((style.reference(name).text, piece.text))
             piece, depth[own] = style.reference(name), 0
             defined.add(own)
@@ -317,22 +316,13 @@ class _Names:
         self.counts: dict[str, int] = {}
         self.number = 0
 
-    def of_part(self, name: str) -> str:
-        """Return a name for a part that its author called ``name``."""
-        count, result = self.counts.get(name, 0), name
-        while result in self.defined:
+    def of(self, stem: str, join: str, taken: Collection[str] = ()) -> str:
+        """Return a name for a part that its author, or a book, calls ``stem``: that, or with a number behind."""
+        count, result = self.counts.get(stem, 0), stem
+        while result in taken or result in self.defined:
             count += 1
-            result = f"{name}_{count}"
-        self.counts[name] = count
-        self.defined.add(result)
-        return result
-
-    def of_kind(self, letter: str) -> str:
-        """Return a name for a part that is called ``letter`` in books."""
-        result, count = letter, 0
-        while result in self.taken or result in self.defined:
-            count += 1
-            result = f"{letter}{count}"
+            result = f"{stem}{join}{count}"
+        self.counts[stem] = count
         self.defined.add(result)
         return result
 

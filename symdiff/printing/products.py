@@ -10,15 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING
 
 from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
 from ..graph.scalars.arithmetic import is_leaf, terms_of
 from ..rewrite.facts import is_surely_positive
 from ..rewrite.stability.lengths import squares_of
-
-if TYPE_CHECKING:
-    pass
 
 #: Most parts of a sum or product that are compared.
 WINDOW = 64
@@ -305,18 +301,21 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     """Write a root or power times its base as one power, and a power of a root: x sqrt(x) is x**1.5."""
-    found = dict(factors)
-    for base, n in factors.items():
-        if base not in found:  # what an earlier one was a root of
-            continue
-        exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None
-        if exponent is not None and base.args[0] in found:
-            total = found.pop(base.args[0]) + exponent * n
-            del found[base]
-            found[elementwise("power", (base.args[0], constant(total)))] = 1
-        elif base.is_root and n > 1 and n % 2:
-            del found[base]
-            found[elementwise("power", (base.args[0], constant(0.5 * n)))] = 1
+    groups: dict[Node, list[tuple[Node, float]]] = {}
+    for base in factors:
+        exponent = number(base.args[1]) if base.is_power else None
+        inner, total = (base, 1.0) if exponent is None else (base.args[0], exponent)
+        while inner.is_root:
+            inner, total = inner.args[0], 0.5 * total
+        groups.setdefault(inner, []).append((base, total * factors[base]))
+    found: dict[Node, int] = {}
+    for inner, own in groups.items():
+        base, total = own[0][0], sum(exponent for _, exponent in own)
+        n, below = factors[base], base.args[0] if base.is_power else None
+        if len(own) == 1 and (n == 1 or n % 2 == 0 if base.is_root else below is None or not below.is_root):
+            found[base] = n
+        else:
+            found[elementwise("power", (inner, constant(total)))] = 1
     return found
 
 

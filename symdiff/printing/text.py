@@ -117,13 +117,10 @@ class TextStyle(Style):
             p, name, q = spelled(value)
             inside = name.strip("/").rstrip(")").rpartition("(")[2]
             if q and self.taken.isdisjoint(inside.split()):
-                top = f"{p}{name}" if name.startswith("/") else name if abs(p) == 1 and name else str(abs(p))
-                if name and not name.startswith("/") and abs(p) != 1:
-                    top = f"{abs(p)} * {name}"
-                top = top.lstrip("-")
-                sign = "-" if p < 0 else ""
-                alone = p == 1 and q == 1 and not name.startswith("/")
-                return Piece(f"{sign}{top}" + (f" / {q}" if q > 1 else ""), ATOM if alone else PRODUCT)
+                count, divides = str(abs(p)), name.startswith("/")
+                top = count + name if divides or not name else name if abs(p) == 1 else f"{count} * {name}"
+                alone = p == 1 and q == 1 and not divides
+                return Piece("-" * (p < 0) + top + f" / {q}" * (q > 1), ATOM if alone else PRODUCT)
         return Piece(digits, UNARY if digits.startswith("-") else ATOM)
 
     def _write_number(self, term: Term) -> Piece:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
 from .reader import Reader, ReadingRules
-from .terms import Term, is_number, reaches_outside, transpose
+from .terms import Term, is_number, postorder, reaches_outside, transpose
 
 #: Rules for all formulas, and for derivatives alone.
 RULES, DERIVED = ReadingRules(), ReadingRules()
@@ -163,40 +163,26 @@ def _repeated_quotient(reader: Reader, term: Term) -> Term | None:
 def _simple_eigenvalues(reader: Reader, term: Term) -> Term | None:
     """Read the choice of nan for eigenvalues that another one equals as a function of the eigenvalues."""
     condition, value, other = term.args
-    if other.kind != "number" or not math.isnan(other.data):
+    if other.kind != "number" or not math.isnan(other.data) or condition.kind != "compare" or term.ndim != 1:
         return None
-    if condition.kind != "compare" or condition.data != "less" or term.ndim != 1:
-        return None
-    bound, nearest = condition.args
-    x = _largest_in(bound)
-    if x is None or not _is_nearest(nearest, x):
+    x = next((of for of in postorder([condition]) if of.kind == "matrix" and of.data == "eigvalsh"), None)
+    if x is None or condition is not _is_apart(reader, x):
         return None
     found = reader.make("function", (x,), "simple_eigenvalues", x.shape)
     return found if is_number(value, 1.0) else reader.product([value, found], [], term.shape)
 
 
-def _largest_in(bound: Term) -> Term | None:
-    """Return x for 2**-43 max(abs(x)), by which eigenvalues are told apart."""
-    if bound.kind != "product" or any(bound.data) or len(bound.args) != 2 or not is_number(bound.args[0], 2.0**-43):
-        return None
-    largest = bound.args[1]
-    size = largest.args[0] if largest.kind == "reduce" and largest.data == ("max", (0,)) else largest
-    is_size = size is not largest and size.kind == "call" and size.data == "abs"
-    return size.args[0] if is_size and size.args[0].kind == "matrix" and size.args[0].data == "eigvalsh" else None
-
-
-def _is_nearest(term: Term, x: Term) -> bool:
-    """Tell whether a term is how far the nearest other element of x is."""
-    if term.kind != "reduce" or term.data != ("min", (1,)) or term.args[0].kind != "where":
-        return False
-    own, far, gap = term.args[0].args
-    is_own = own.kind == "compare" and own.data == "equal" and is_identity(own.args[0]) and is_number(own.args[1], 1.0)
-    if not is_own or not is_number(far, math.inf) or gap.kind != "call" or gap.data != "abs":
-        return False
-    (gap,) = gap.args
-    if gap.kind != "sum" or gap.data != (False, True) or gap.args[0] is not x:
-        return False
-    return gap.args[1].kind == "expand" and gap.args[1].data == (True, False) and gap.args[1].args[0] is x
+def _is_apart(reader: Reader, x: Term) -> Term:
+    """Return the condition that no other element of x is as near as 2**-43 max(abs(x))."""
+    n, square = x.shape, x.shape * 2
+    column = reader.make("expand", (x,), (True, False), (*n, 1))
+    gap = reader.make("call", (reader.sum([(x, False), (column, True)], square),), "abs", square)
+    own = (reader.make("eye", (), (0, 1), square), reader.number(1.0))
+    others = (reader.make("compare", own, "equal", square), reader.number(math.inf), gap)
+    nearest = reader.make("reduce", (reader.make("where", others, None, square),), ("min", (1,)), n)
+    largest = reader.make("reduce", (reader.make("call", (x,), "abs", n),), ("max", (0,)), ())
+    bound = reader.product([reader.number(2.0**-43), largest], [], ())
+    return reader.make("compare", (bound, nearest), "less", n)
 
 
 # ---------------------------------------------------------------------------- products of vectors
