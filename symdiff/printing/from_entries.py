@@ -206,7 +206,8 @@ def present(root: Node, *, derived: bool) -> Node:
     finished = finish([root])[0]
     whole = wholes_in_lowest_terms(finished)
     forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
-    written = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]
+    whole_forms = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]
+    written = [_made_whole(form, derived=True) for form in whole_forms]  # of single entries that came out meanwhile
     shown = written[0]
     for other in written[1:]:
         if _text_length(other) < _MUCH * _text_length(shown):
@@ -291,7 +292,7 @@ def _entries(node: Node, known: dict[Node, Entries]) -> Entries | None:
                 result[index] = value if node.is_addition else make("negative", value)
         return result
     if node.op in STRUCTURE or node.is_contraction:
-        return _unit_entry(node)
+        return _unit_entry(node, known)
     if node.size == 1 and node.dtype is REAL and node.op in FUNCTIONS:
         return _of_one(node, known)
     if node.is_reshape:
@@ -301,11 +302,7 @@ def _entries(node: Node, known: dict[Node, Entries]) -> Entries | None:
 
 def _of_one(node: Node, known: dict[Node, Entries]) -> Entries | None:
     """Return a function of arrays of one element as one of their elements."""
-    args = []
-    for arg in node.args:
-        first = (0,) * arg.ndim
-        own = constant(float(arg.value.ravel()[0])) if arg.is_constant else known.get(arg, {}).get(first)
-        args.append(arg if not arg.ndim else own)
+    args = [(_listed(arg, known) or {}).get((0,) * arg.ndim) for arg in node.args]
     found = [arg for arg in args if arg is not None]
     return {(0,) * node.ndim: make(node.op, *found)} if len(found) == len(args) else None
 
@@ -314,20 +311,18 @@ def _reshaped(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), shape = node.args, fixed(node.shape)
     if x.shape == ():
         return {(0,) * node.ndim: x}
-    before = fixed(x.shape)
-    if x not in known or shape is None or before is None:
+    before, inside = fixed(x.shape), known.get(x)
+    if inside is None or shape is None or before is None:
         return None
     return {
         tuple(map(int, np.unravel_index(np.ravel_multi_index(index, before), shape))): value
-        for index, value in known[x].items()
+        for index, value in inside.items()
     }
 
 
 def _padded(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), items = node.args, node.payload.items
-    inside = known.get(x)
-    if x.is_constant and x.size == 1 and x.dtype is REAL:
-        inside = {(0,) * x.ndim: constant(float(x.value.ravel()[0]))}
+    inside = _listed(x, known)
     if inside is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
         return None
     found = {}
@@ -337,24 +332,49 @@ def _padded(node: Node, known: dict[Node, Entries]) -> Entries | None:
     return found
 
 
-def _unit_entry(node: Node) -> Entries | None:
+def _listed(node: Node, known: dict[Node, Entries]) -> Entries | None:
+    """Return the entries of a scalar, of what is made of single ones, of a few numbers, or of a list of scalars."""
+    if node.shape == ():
+        return {(): node}
+    if node in known or node.is_onehot:
+        return known.get(node)
+    if node.is_constant and node.dtype is REAL and node.value.size <= _LARGEST:
+        return {index: constant(float(value)) for index, value in np.ndenumerate(node.value) if value}
+    if node.op != "concatenate" or node.ndim != 1:
+        return None
+    found: Entries = {}
+    for at, x in enumerate(node.args):
+        inside = {(0,): x.args[0]} if x.is_reshape and x.args[0].shape == () else _listed(x, known)
+        if inside is None or x.size != 1:
+            return None
+        for value in inside.values():
+            found[at,] = value
+    return found
+
+
+def _unit_entry(node: Node, known: dict[Node, Entries]) -> Entries | None:
+    """Return the entries of a unit vector, or of a product of arrays with such, of which one at most has several."""
     if node.is_onehot:
         return {(node.payload.at,): constant(1.0)} if isinstance(node.payload.at, int) else None
     if not node.is_contraction:
         return None
     labels, out, repeated = node.payload
-    place: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
-    value: Node | None = None
-    for arg, own in zip(node.args, labels, strict=True):
-        if arg.is_onehot and isinstance(arg.payload.at, int) and own[0] not in place:
-            place[own[0]] = arg.payload.at
-        elif arg.shape == ():
-            value = arg if value is None else make("multiply", value, arg)
-        else:
-            return None
-    if set(place) != set(out):
+    parts = [(own, _listed(arg, known)) for arg, own in zip(node.args, labels, strict=True)]
+    places: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
+    is_unit = [entries is not None and len(entries) == 1 for own, entries in parts if own]
+    if {*places, *(label for own in labels for label in own)} != set(out) or not any(is_unit or [True]):
         return None
-    return {tuple(place[label] for label in out): constant(1.0) if value is None else value}
+    found: list[tuple[dict[int, int], Node]] = [(places, constant(1.0))]
+    for own, entries in parts:
+        if entries is None or (len(entries) > 1 and len(found) > 1):
+            return None
+        found = [
+            ({**place, **dict(zip(own, index, strict=True))}, make("multiply", one, value))
+            for place, one in found
+            for index, value in entries.items()
+            if all(place.get(label, at) == at for label, at in zip(own, index, strict=True))
+        ]
+    return {tuple(place[label] for label in out): value for place, value in found}
 
 
 def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, derived: bool) -> Node:
@@ -364,7 +384,7 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, 
     shape = fixed(node.shape)
     assert shape is not None
     found = entries[node]
-    if len(found) == 1 and math.prod(shape) > 4 and (node.is_contraction or node.op in STRUCTURE):
+    if math.prod(shape) > max(4, 2 * len(found)) and not node.is_additive:
         return new[node]
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)

@@ -16,7 +16,7 @@ from ..graph import Item, Node
 from ..graph.sizes import Dim, Shape
 from ..ground.budget import reserve, spend
 from .calls import CALLS
-from .notation import Loop, Readings, Term, counted, names_in, postorder, read, written
+from .notation import Loop, Readings, Term, centred, counted, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
@@ -301,9 +301,8 @@ def _letter(term: Term) -> str:
     """Return the letter by which books call a part of this kind, or none."""
     if term.kind in ("reduce", "call"):
         return _LETTERS.get(term.data if term.kind == "call" else term.data[0], "")
-    if term.kind == "sum" and len(term.args) == 2:
-        x, mean = term.args
-        return "c" if mean.kind == "reduce" and mean.data[0] == "mean" and mean.args[0] is x else ""
+    if centred(term) is not None:
+        return "c"
     return "q" if term.kind == "product" and not term.ndim and True in term.data else ""
 
 

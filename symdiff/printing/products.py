@@ -12,8 +12,8 @@ from functools import partial
 from operator import is_
 
 from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
-from ..graph.scalars.arithmetic import is_leaf, terms_of
-from ..rewrite.facts import is_surely_positive
+from ..graph.scalars.arithmetic import is_leaf
+from ..rewrite.facts import is_surely_positive, sign_of
 from ..rewrite.stability.lengths import squares_of
 
 #: Most parts of a sum or product that are compared.
@@ -181,38 +181,21 @@ def directed(product: CollectedProduct) -> CollectedProduct:
 
 
 def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
-    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
-    two = constant(2.0)
+    """Write x / sqrt(x) as sqrt(x), sech / tanh as 1 / sinh, and x² + y² beside hypot(x, y) as hypot(x, y)²."""
     for roots, bases, n in ((product.over, product.under, -1), (product.under, product.over, 1)):
         for root in [base for base in roots if base.is_root and bases.get(base.args[0])]:
             _drop(roots, root)
             _drop(bases, root.args[0])
             product.take(root, n)
-    for base, n in list(product.under.items()):
-        if base.op == "tan" and n >= 2:
-            whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
-            _in_place_of(product, product.over, whole, base, 2, "sin")
-        elif base.op == "tanh":
-            other = elementwise("sech", base.args)
-            for _ in range(min(n, product.over.get(other, 0))):
-                _in_place_of(product, product.over, other, base, 1, "sinh")
-        elif base.op == "hypot":
-            squares = [elementwise("power", (x, two)) for x in base.args]
-            square = elementwise("add", tuple(squares))
-            if n and product.under.get(square):
-                product.under[base] += 2 * product.under.pop(square)
+    for base in [base for base in product.under if base.op in ("hypot", "tanh")]:
+        if base.op == "hypot":
+            square = elementwise("add", tuple([elementwise("power", (x, constant(2.0))) for x in base.args]))
+            product.under[base] += 2 * product.under.pop(square, 0)
+        elif count := min(product.under[base], product.over.get(other := elementwise("sech", base.args), 0)):
+            _drop(product.over, other, count)
+            _drop(product.under, base, count)
+            product.take(elementwise("sinh", base.args), -count)
     return product
-
-
-def _in_place_of(
-    product: CollectedProduct, side: dict[Node, int], other: Node, base: Node, times_: int, name: str
-) -> None:
-    """Divide by a function in the place of a factor on one side and of divisors."""
-    if not side.get(other):
-        return
-    _drop(side, other)
-    _drop(product.under, base, times_)
-    product.take(elementwise(name, base.args), -times_)
 
 
 def _drop(factors: dict[Node, int], factor: Node, count: int = 1) -> None:
@@ -264,21 +247,6 @@ def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> No
     product.take(made, 1)
 
 
-def _is_square(node: Node) -> bool:
-    """Tell whether a node cannot be negative, as far as a short look goes."""
-    return all(sign > 0 and _is_square_term(term) for sign, term in terms_of(node, WINDOW).parts)
-
-
-def _is_square_term(term: Node) -> bool:
-    if term.is_constant and term.shape == ():
-        return bool(term.value >= 0)
-    if term.is_contraction and term.shape == () and len(term.args) == 2:
-        return term.args[0] is term.args[1] and term.payload.labels[0] == term.payload.labels[1]
-    if term.is_power:
-        return whole_exponent(term.args[1]) in range(2, WINDOW + 1, 2)
-    return term.is_multiplication and term.args[0] is term.args[1]
-
-
 def whole_exponent(exponent: Node) -> int:
     """Return a whole exponent from 2 on or below 0, or 0."""
     n = number(exponent)
@@ -291,7 +259,7 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     result: Node | None = None
     for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
-        if part.is_root and n % 2 == 0 and _is_square(part.args[0]):
+        if part.is_root and n % 2 == 0 and sign_of(part.args[0]) > 0:
             part, n = part.args[0], n // 2
         if n > 1:
             part = elementwise("power", (part, constant(float(n))))

@@ -264,7 +264,7 @@ STATISTICS = [
     Row("log(x) - log(sinh(x)) + x*y", "x", {"x": sd.positive(), "y": ()}, "1 / sinh(x) ** 2 - 1 / x ** 2", 2),
     Row("-log(x[0]*exp(-a) + x[1]*exp(-d))", "x", {**PARTICLES, "x": 2},
         "t1 = x[0] + x[1] * exp(a - d)\nt2 = x[1] + x[0] * exp(d - a)\n"
-        "[[1 / t1 ** 2, 1 / (t1 * t2)], [1 / (t2 * t1), 1 / t2 ** 2]]", 2),
+        "q = 1 / (t1 * t2)\n[[1 / t1 ** 2, q], [q, 1 / t2 ** 2]]", 2),
     Row("sum(eigvalsh(P)**2)", "P", CONTROL, "2 * P"),
     Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
     Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),

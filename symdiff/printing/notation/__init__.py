@@ -35,7 +35,7 @@ from .differences import DIFFERENCES
 from .from_graph import written
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
-from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
+from .terms import LETTERS, Loop, Term, centred, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
     "DIFFERENCES",
@@ -44,6 +44,7 @@ __all__ = [
     "Reader",
     "Readings",
     "Term",
+    "centred",
     "counted",
     "in_digits",
     "names_in",

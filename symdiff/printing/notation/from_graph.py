@@ -22,7 +22,7 @@ from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import Shape, product
 from ...rewrite.facts import is_definite, is_symmetric
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import SHORT, Loop, Term, expand, index, number, quotient, times, total_of, transpose, vector_of
+from .terms import SHORT, Loop, Term, centred, expand, index, number, quotient, times, total_of, transpose, vector_of
 from .terms import postorder as postorder_of_terms
 
 __all__ = ["INNER", "result_of_loop"]
@@ -343,13 +343,9 @@ def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
     (x,), axes = above[0].args, above[0].data
     if below[0].data != product(x.shape[axis] for axis in axes):
         return None
-    if x.kind == "power" and x.args[1].kind == "number" and x.args[1].data == 2 and x.args[0].kind == "sum":
-        gap = x.args[0]
-        if len(gap.args) == 2 and gap.data == (False, True):
-            own, mean = gap.args
-            mean = mean.args[0] if mean.kind == "expand" else mean
-            if mean.kind == "reduce" and mean.data == ("mean", axes) and mean.args[0] is own:
-                return Term("reduce", (own,), ("var", axes), above[0].shape)
+    gap = centred(x.args[0]) if x.kind == "power" and x.args[1].data == 2.0 else None
+    if gap is not None and gap[1] == axes:
+        return Term("reduce", gap[:1], ("var", axes), above[0].shape)
     return Term("reduce", (x,), ("mean", axes), above[0].shape)
 
 

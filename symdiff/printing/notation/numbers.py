@@ -13,7 +13,7 @@ import numpy as np
 
 from ...graph.sizes import product
 from .reader import Reader, ReadingRules
-from .terms import Term
+from .terms import Term, centred
 
 #: Rules for products in derivatives, and for arrays in all formulas.
 RULES, ARRAYS = ReadingRules(), ReadingRules()
@@ -133,25 +133,14 @@ def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
     """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
     over, under = term.factors
     for length in under:
-        own = _centred(length)
-        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
-        if own is None or root is None or len(over) == 1:
+        found = centred(length.args[0]) if length.kind == "reduce" and length.data[0] == "norm" else None
+        if found is None or length.ndim or length.data[1] != found[1] or len(over) == 1:
             continue
-        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
-        return reader.product(exchanged(over, root, []), exchanged(under, length, [deviation]), term.shape)
+        root = next((arg for arg in over if _is_root_of_count(arg, found[0])), None)
+        if root is not None:
+            deviation = reader.make("reduce", found[:1], ("std", found[1]), length.shape)
+            return reader.product(exchanged(over, root, []), exchanged(under, length, [deviation]), term.shape)
     return None
-
-
-def _centred(length: Term) -> Term | None:
-    """Return x for the norm of all of x - mean(x)."""
-    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
-        return None
-    gap = length.args[0]
-    if len(gap.args) != 2 or gap.data != (False, True):
-        return None
-    own, mean = gap.args
-    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
-    return own if is_mean else None
 
 
 def _is_root_of_count(term: Term, x: Term) -> bool:

@@ -115,6 +115,16 @@ def is_number(term: Term, value: float) -> bool:
     return term.kind == "number" and bool(term.data == value)
 
 
+def centred(gap: Term) -> tuple[Term, tuple[int, ...]] | None:
+    """Return x, and the axes of the mean, of x - mean(x); None of anything else."""
+    if gap.kind != "sum" or gap.data != (False, True):
+        return None
+    own, mean = gap.args
+    mean = mean.args[0] if mean.kind == "expand" else mean
+    is_mean = mean.kind == "reduce" and mean.data[0] == "mean" and mean.args[0] is own
+    return (own, mean.data[1]) if is_mean else None
+
+
 def transpose(x: Term, levels: int = 3, make: Callable[..., Term] = Term) -> Term:
     """Return the transpose of a matrix.
 
