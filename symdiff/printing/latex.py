@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from .layout import POSTFIX, PRODUCT, SUM, Layout, Piece
+from .layout import PRODUCT, SUM, Layout, Piece
 from .notation import Term
 from .unicode import MathStyle
 
@@ -92,9 +92,9 @@ class LatexStyle(MathStyle):
             below = (
                 f"\\{below}" if _GREEK.fullmatch(below) else rf"\mathrm{{{below}}}" if below[1:].isalpha() else below
             )
-            return Piece(stem + (f"_{{{below}}}" if below else ""), POSTFIX)
+            return Piece(stem + (f"_{{{below}}}" if below else ""))
         printable = "".join(_ESCAPES.get(c, c if c.isprintable() else "?") for c in name)
-        return Piece(rf"\text{{{printable}}}", POSTFIX)
+        return Piece(rf"\text{{{printable}}}")
 
     def function(self, name: str, *args: str) -> str:
         """Return a call of a function."""

@@ -36,10 +36,10 @@ ARROW, COMPARISON, OR, AND, SUM, HADAMARD, PRODUCT, UNARY, POWER, POSTFIX, ATOM 
 
 
 class Piece(NamedTuple):
-    """Written text, and how tightly its outermost operation binds."""
+    """Written text, and how tightly its outermost operation binds: as a call, if nothing is said."""
 
     text: str
-    level: int
+    level: int = POSTFIX
 
 
 def subscripts(items: Sequence[Item], sizes: Shape) -> list[str]:
@@ -102,7 +102,7 @@ class Style(ABC):
         """Return the written form of a term below the one being written."""
         return self.pieces[id(term)]
 
-    def wrapped(self, term: Term, level: int) -> str:
+    def wrapped(self, term: Term, level: int = POSTFIX) -> str:
         """Return the text of ``term``, in parentheses unless it binds at least as tightly as ``level``."""
         text, own = self.piece(term)
         return text if own >= level else self.parenthesised(text)
@@ -149,7 +149,7 @@ class Style(ABC):
 
     def part(self, term: Term, indices: Sequence[str]) -> Piece:
         """Return a part of an array."""
-        return Piece(self.indexed(self.wrapped(term, POSTFIX), indices), POSTFIX)
+        return Piece(self.indexed(self.wrapped(term), indices))
 
     def element(self, term: Term, indices: Sequence[str]) -> str:
         """Return an element of an array."""
@@ -207,8 +207,8 @@ class Style(ABC):
         elif not parts[1] and not outputs and loop.part is not None:
             text = self.iterated(step, start, str(loop.length))
         else:
-            return Piece(self.scanned(loop, letters, parts), POSTFIX)
-        return Piece(self.indexed(text, place) if place else text, POSTFIX)
+            return Piece(self.scanned(loop, letters, parts))
+        return Piece(self.indexed(text, place) if place else text)
 
     def write(self, term: Term) -> Piece:
         """Write one term whose arguments are written already."""

@@ -21,7 +21,6 @@ from .layout import (
     ATOM,
     COMPARISON,
     OR,
-    POSTFIX,
     POWER,
     PRODUCT,
     SUM,
@@ -102,7 +101,7 @@ class TextStyle(Style):
 
     def called(self, name: str, *args: str) -> Piece:
         """Return a call."""
-        return Piece(f"{name}({', '.join(args)})", POSTFIX)
+        return Piece(f"{name}({', '.join(args)})")
 
     def call(self, name: str, term: Term, *more: str) -> Piece:
         """Return a call of ``name`` with the arguments of ``term``."""
@@ -138,28 +137,28 @@ class TextStyle(Style):
         written = [decimal(value) for value in ((stop,) if (first, step) == (0, 1) else (first, stop, step))]
         if step == 1:
             del written[2:]
-        return Piece(f"arange({', '.join(written)})", POSTFIX)
+        return Piece(f"arange({', '.join(written)})")
 
     def _write_filled(self, term: Term) -> Piece:
         shape = show(term.shape)
         if term.data in (0.0, 1.0) and math.copysign(1.0, term.data) > 0:
-            return Piece(f"{'ones' if term.data else 'zeros'}({shape})", POSTFIX)
+            return Piece(f"{'ones' if term.data else 'zeros'}({shape})")
         return Piece(f"{self.number(term.data).text} * ones({shape})", PRODUCT)
 
     def _write_eye(self, term: Term) -> Piece:
         (start, step), (rows, columns) = term.data, term.shape
         if (start, step) == (0, 1) and rows == columns:
-            return Piece(f"eye({columns})", POSTFIX)
+            return Piece(f"eye({columns})")
         outside = reaches_outside(start, step, rows, columns)
         if outside is None:
-            return Piece(f"eye({columns})[{subscript((start, step, rows), columns)}]", POSTFIX)
+            return Piece(f"eye({columns})[{subscript((start, step, rows), columns)}]")
         diagonal = f", {outside}" if outside != 0 else ""
         every = f"[::{step}]" if step != 1 else ""
-        return Piece(f"eye({abs(step) * (rows - 1) + 1}, {columns}{diagonal}){every}", POSTFIX)
+        return Piece(f"eye({abs(step) * (rows - 1) + 1}, {columns}{diagonal}){every}")
 
     def _write_onehot(self, term: Term) -> Piece:
         size = term.shape[0]
-        return Piece(f"eye({size})[{from_end(term.data, size)}]", POSTFIX)
+        return Piece(f"eye({size})[{from_end(term.data, size)}]")
 
     def _write_size(self, term: Term) -> Piece:
         text = str(term.data)
@@ -215,7 +214,7 @@ class TextStyle(Style):
         base, exponent = term.args
         if None not in (self.folded.get(base), self.folded.get(exponent)):
             return self.call("power", term)  # text refuses what two numbers have no power of
-        return Piece(f"{self.wrapped(base, POSTFIX)} ** {self.wrapped(exponent, UNARY)}", POWER)
+        return Piece(f"{self.wrapped(base)} ** {self.wrapped(exponent, UNARY)}", POWER)
 
     def _write_compare(self, term: Term) -> Piece:
         a, b = (self.wrapped(arg, OR) for arg in term.args)
@@ -254,11 +253,11 @@ class TextStyle(Style):
         return Piece(" @ ".join([self.wrapped(a, UNARY), *(self.wrapped(arg, UNARY) for arg in b.args)]), PRODUCT)
 
     def _write_transpose(self, term: Term) -> Piece:
-        return Piece(f"{self.wrapped(term.args[0], POSTFIX)}.T", POSTFIX)
+        return Piece(f"{self.wrapped(term.args[0])}.T")
 
     def _write_rows(self, term: Term) -> Piece:
         v, x = term.args
-        return Piece(f"{self.wrapped(v, POSTFIX)}[:, None] * {self.wrapped(x, UNARY)}", PRODUCT)
+        return Piece(f"{self.wrapped(v)}[:, None] * {self.wrapped(x, UNARY)}", PRODUCT)
 
     def _write_columns(self, term: Term) -> Piece:
         x, v = term.args
@@ -275,7 +274,7 @@ class TextStyle(Style):
         parts = []
         for arg, own in zip(term.args, labels, strict=True):
             order = sorted(range(len(own)), key=own.__getitem__)
-            text = self.wrapped(arg, POSTFIX)
+            text = self.wrapped(arg)
             if order != sorted(order):
                 text = f"{text}.T" if len(own) == 2 else f"transpose({self.plain(arg)}, {show(order)})"
             keys = [":" if axis in own else "None" for axis in range(min(own), count)]
@@ -283,32 +282,32 @@ class TextStyle(Style):
         product = " * ".join(parts)
         if count == len(out):
             return Piece(product, PRODUCT)
-        return Piece(f"sum({product}, {along(tuple(range(len(out), count)), count + 1)[0]})", POSTFIX)
+        return Piece(f"sum({product}, {along(tuple(range(len(out), count)), count + 1)[0]})")
 
     # ------------------------------------------------------------ structure
 
     def _write_concatenate(self, term: Term) -> Piece:
         more = f", axis={term.data}" if term.data else ""
-        return Piece(f"concatenate([{self.arguments(term)}]{more})", POSTFIX)
+        return Piece(f"concatenate([{self.arguments(term)}]{more})")
 
     def _write_stack(self, term: Term) -> Piece:
         if term.data == 0:
             return Piece(f"[{self.arguments(term)}]", ATOM)
-        return Piece(f"stack([{self.arguments(term)}], axis={term.data})", POSTFIX)
+        return Piece(f"stack([{self.arguments(term)}], axis={term.data})")
 
     def _write_cumulative(self, term: Term) -> Piece:
         name, axis, backwards = term.data
         flip = "[" + ", ".join([":"] * axis + ["::-1"]) + "]" if backwards else ""
-        inner = self.wrapped(term.args[0], POSTFIX) if backwards else self.plain(term.args[0])
+        inner = self.wrapped(term.args[0]) if backwards else self.plain(term.args[0])
         along = f", axis={axis}" if term.ndim > 1 else ""
-        return Piece(f"{name}({inner}{flip}{along}){flip}", POSTFIX)
+        return Piece(f"{name}({inner}{flip}{along}){flip}")
 
     def _write_option(self, term: Term) -> Piece:
         return Piece(f"{term.data}={self.plain(term.args[0])}", ARROW)
 
     def _write_series(self, term: Term) -> Piece:
         letter, length = term.data
-        return Piece(f"sum_over({self.reference(letter.data).text}, {length}, {self.plain(term.args[0])})", POSTFIX)
+        return Piece(f"sum_over({self.reference(letter.data).text}, {length}, {self.plain(term.args[0])})")
 
     def factors(self, terms: Sequence[Term]) -> list[str]:
         """Return scalars as they stand side by side in a product."""

@@ -61,7 +61,7 @@ class MathSigns(Style):
 
     def reference(self, name: str) -> Piece:
         """Return a name; one with odd characters is quoted."""
-        return Piece(name if name.isidentifier() else repr(name), POSTFIX)
+        return Piece(name if name.isidentifier() else repr(name))
 
     def function(self, name: str, *args: str) -> str:
         """Return a call of a function."""
@@ -88,7 +88,7 @@ class MathSigns(Style):
 
     def cases(self, condition: str, a: str, b: str) -> Piece:
         """Return a choice."""
-        return Piece("{" + f"{a} if {condition}, else {b}" + "}", POSTFIX)
+        return Piece("{" + f"{a} if {condition}, else {b}" + "}")
 
     def ratio(self, p: int, q: int) -> Piece:
         """Return a fraction of whole numbers."""
@@ -126,7 +126,7 @@ class MathStyle(MathSigns):
 
     def called(self, name: str, *args: str) -> Piece:
         """Return a call."""
-        return Piece(self.function(name, *args), POSTFIX)
+        return Piece(self.function(name, *args))
 
     # ------------------------------------------------------------ leaves
 
@@ -148,22 +148,22 @@ class MathStyle(MathSigns):
         return self.number(term.data)
 
     def _write_truth(self, term: Term) -> Piece:
-        return Piece("true" if term.data else "false", POSTFIX)
+        return Piece("true" if term.data else "false")
 
     def _write_array(self, term: Term) -> Piece:
         values = term.data
         if values.ndim > 2 or values.size > 64 or values.dtype == bool:
-            return Piece(self.function("array", show(term.shape)), POSTFIX)
+            return Piece(self.function("array", show(term.shape)))
         rows = values.reshape(1, -1) if values.ndim < 2 else values
         written = [[self.number(float(value)).text for value in row] for row in rows]
-        return Piece(self.rows_of(written, flat=values.ndim < 2), POSTFIX)
+        return Piece(self.rows_of(written, flat=values.ndim < 2))
 
     def _write_arange(self, term: Term) -> Piece:
-        return Piece(self.function("arange", *map(decimal, term.data)), POSTFIX)
+        return Piece(self.function("arange", *map(decimal, term.data)))
 
     def _write_filled(self, term: Term) -> Piece:
         if term.data == 0:
-            return Piece("0", POSTFIX)
+            return Piece("0")
         ones = self.ones if term.ndim == 1 else f"{self.ones} {self.transposed(self.ones)}" if term.ndim == 2 else ""
         if not ones:
             ones = self.indexed(self.ones, [str(size) for size in term.shape])
@@ -174,15 +174,15 @@ class MathStyle(MathSigns):
     def _write_eye(self, term: Term) -> Piece:
         (start, step), (rows, columns) = term.data, term.shape
         if (start, step) == (0, 1) and rows == columns:
-            return Piece(self.identity, POSTFIX)
+            return Piece(self.identity)
         outside = reaches_outside(start, step, rows, columns)
         if outside is not None and step == 1:
             diagonal = [str(outside)] if outside != 0 else []
-            return Piece(self.function("eye", str(rows), str(columns), *diagonal), POSTFIX)
-        return Piece(self.indexed(self.identity, subscripts(((start, step, rows),), (columns,))), POSTFIX)
+            return Piece(self.function("eye", str(rows), str(columns), *diagonal))
+        return Piece(self.indexed(self.identity, subscripts(((start, step, rows),), (columns,))))
 
     def _write_onehot(self, term: Term) -> Piece:
-        return Piece(self.unit(str(term.data)), POSTFIX)
+        return Piece(self.unit(str(term.data)))
 
     def _write_size(self, term: Term) -> Piece:
         text = str(term.data).replace("*", self.times)
@@ -193,12 +193,12 @@ class MathStyle(MathSigns):
     def fitted(self, arg: Term, rank: int, level: int) -> str:
         """Return an argument of an elementwise operation of ``rank`` axes; a row is repeated downwards."""
         if arg.ndim == 1 and rank == 2:
-            return f"{self.ones} {self.transposed(self.wrapped(arg, POSTFIX))}"
+            return f"{self.ones} {self.transposed(self.wrapped(arg))}"
         return self.wrapped(arg, level)
 
     def _write_sum(self, term: Term) -> Piece:
         parts = []
-        for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
+        for place, (arg, minus) in enumerate(term.pairs):
             text = self._added(arg, term.ndim, HADAMARD if minus or place else SUM)
             parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
         return Piece("".join(parts), SUM)
@@ -260,8 +260,8 @@ class MathStyle(MathSigns):
         base, exponent = term.args
         if exponent.kind == "number" and exponent.data == 0.5:
             return Piece(self.root(base), POWER)
-        text = self.wrapped(exponent, POSTFIX) if exponent.kind != "number" else self._exponent(exponent.data)
-        return Piece(self.raised(self.wrapped(base, POSTFIX), text, each=term.ndim > 0), POWER)
+        text = self.wrapped(exponent) if exponent.kind != "number" else self._exponent(exponent.data)
+        return Piece(self.raised(self.wrapped(base), text, each=term.ndim > 0), POWER)
 
     def _exponent(self, value: float) -> str:
         fraction = in_digits(abs(value))
@@ -290,30 +290,30 @@ class MathStyle(MathSigns):
         return self.cases(*(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args))
 
     def _write_step(self, term: Term) -> Piece:
-        return Piece(self.function("step", self.plain(term.args[0])), POSTFIX)
+        return Piece(self.function("step", self.plain(term.args[0])))
 
     def _write_cross(self, term: Term) -> Piece:
         a, b = term.args
         return Piece(f"{self.wrapped(a, POWER)}{self.crossed}{self.wrapped(b, POWER)}", PRODUCT)
 
     def _write_skew(self, term: Term) -> Piece:
-        return Piece(self.turning(self.plain(term.args[0])), POSTFIX)
+        return Piece(self.turning(self.plain(term.args[0])))
 
     def _write_pad(self, term: Term) -> Piece:
         (x,) = term.args
         if term.data in (((0, 1),), ((1, 0),)):
             before, _ = term.data[0]
-            return Piece(self.rows_of([["0", self.plain(x)] if before else [self.plain(x), "0"]], flat=True), POSTFIX)
+            return Piece(self.rows_of([["0", self.plain(x)] if before else [self.plain(x), "0"]], flat=True))
         around = [show(widths) for widths in term.data]
-        return Piece(self.function("pad", self.plain(x), *around), POSTFIX)
+        return Piece(self.function("pad", self.plain(x), *around))
 
     def _write_call(self, term: Term) -> Piece:
         if term.data == "sqrt":
             return Piece(self.root(term.args[0]), POWER)
         if term.data in self.fences:
             left, right = self.fences[term.data]
-            return Piece(left + self.plain(term.args[0]) + right, POSTFIX)
-        return Piece(self.function(term.data, *(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args)), POSTFIX)
+            return Piece(left + self.plain(term.args[0]) + right)
+        return Piece(self.function(term.data, *(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args)))
 
     # ------------------------------------------------------------ products
 
@@ -326,29 +326,29 @@ class MathStyle(MathSigns):
 
     def _write_dot(self, term: Term) -> Piece:
         a, b = term.args
-        return Piece(f"{self.transposed(self.wrapped(a, POSTFIX))}{self.times}{self.chained(b)}", PRODUCT)
+        return Piece(f"{self.transposed(self.wrapped(a))}{self.times}{self.chained(b)}", PRODUCT)
 
     def _write_transpose(self, term: Term) -> Piece:
         (x,) = term.args
         if x.kind == "inv":
-            return Piece(self.inverse_transposed(self.wrapped(x.args[0], POSTFIX)), POWER)
-        return Piece(self.transposed(self.wrapped(x, POSTFIX)), POWER)
+            return Piece(self.inverse_transposed(self.wrapped(x.args[0])), POWER)
+        return Piece(self.transposed(self.wrapped(x)), POWER)
 
     def _write_outer(self, term: Term) -> Piece:
         a, b = term.args
-        return Piece(f"{self.chained(a)}{self.times}{self.transposed(self.wrapped(b, POSTFIX))}", PRODUCT)
+        return Piece(f"{self.chained(a)}{self.times}{self.transposed(self.wrapped(b))}", PRODUCT)
 
     def _write_diagonal(self, term: Term) -> Piece:
         more = [show(term.data)] if term.args[0].ndim > 2 else []
-        return Piece(self.function("diag", self.plain(term.args[0]), *more), POSTFIX)
+        return Piece(self.function("diag", self.plain(term.args[0]), *more))
 
     def _write_total(self, term: Term) -> Piece:
         (x,), axes = term.args, term.data
         if x.ndim == 2 and axes == (1,):
             return Piece(f"{self.chained(x)}{self.times}{self.ones}", PRODUCT)
         if x.ndim == 2 and axes == (0,):
-            return Piece(f"{self.transposed(self.wrapped(x, POSTFIX))}{self.times}{self.ones}", PRODUCT)
-        return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)), POSTFIX)
+            return Piece(f"{self.transposed(self.wrapped(x))}{self.times}{self.ones}", PRODUCT)
+        return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)))
 
     def _write_rows(self, term: Term) -> Piece:
         v, x = term.args
@@ -363,7 +363,7 @@ class MathStyle(MathSigns):
         if term.data == (True, False):
             return Piece(f"{self.chained(x)}{self.times}{self.transposed(self.ones)}", PRODUCT)
         if x.ndim == 0:
-            return Piece(self.rows_of([[self.plain(x)]], flat=term.ndim == 1), POSTFIX)
+            return Piece(self.rows_of([[self.plain(x)]], flat=term.ndim == 1))
         return self.part(x, [":" if old else "None" for old in term.data])
 
     def _write_broadcast(self, term: Term) -> Piece:
@@ -376,7 +376,7 @@ class MathStyle(MathSigns):
             return self.piece(x)
         if term.ndim == 2 and x.ndim == 1:
             return Piece(self.fitted(x, 2, POWER), PRODUCT)
-        return Piece(self.function("broadcast", self.plain(x), show(term.shape)), POSTFIX)
+        return Piece(self.function("broadcast", self.plain(x), show(term.shape)))
 
     def _write_tensor(self, term: Term) -> Piece:
         labels, out = term.data
@@ -408,20 +408,20 @@ class MathStyle(MathSigns):
             return self.fraction(over, left + self.plain(x) + right, loose=False)
         if along and name in self.fences:
             left, right = self.fences[name]
-            return Piece(left + self.plain(x) + right, POSTFIX)
-        return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))), POSTFIX)
+            return Piece(left + self.plain(x) + right)
+        return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))))
 
     def _write_concatenate(self, term: Term) -> Piece:
         parts = [self.plain(arg) for arg in term.args]
-        return Piece(self.function("concatenate", *parts, f"axis={term.data}"), POSTFIX)
+        return Piece(self.function("concatenate", *parts, f"axis={term.data}"))
 
     def _write_stack(self, term: Term) -> Piece:
         if term.data == 0 and all(arg.ndim == 0 for arg in term.args):
-            return Piece(self.rows_of([[self.plain(arg) for arg in term.args]], flat=True), POSTFIX)
+            return Piece(self.rows_of([[self.plain(arg) for arg in term.args]], flat=True))
         rows = [self._row(arg) for arg in term.args] if term.data == 0 and term.ndim == 2 else [[]]
         if all(rows):
-            return Piece(self.rows_of(rows, flat=False), POSTFIX)
-        return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"), POSTFIX)
+            return Piece(self.rows_of(rows, flat=False))
+        return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"))
 
     def _row(self, term: Term) -> list[str]:
         """Return the elements of a row that is written out, none of any other."""
@@ -438,24 +438,24 @@ class MathStyle(MathSigns):
     def _write_cumulative(self, term: Term) -> Piece:
         name, axis, backwards = term.data
         more = (["backwards"] if backwards else []) + ([f"axis={axis}"] if term.ndim > 1 else [])
-        return Piece(self.function(name, self.plain(term.args[0]), *more), POSTFIX)
+        return Piece(self.function(name, self.plain(term.args[0]), *more))
 
     def _write_inv(self, term: Term) -> Piece:
-        return Piece(self.raised(self.wrapped(term.args[0], POSTFIX), "-1"), POWER)
+        return Piece(self.raised(self.wrapped(term.args[0]), "-1"), POWER)
 
     def _write_matrix(self, term: Term) -> Piece:
         if term.data == "solve":
             a, b = term.args
             if a.kind == "transpose":
-                inverse = self.inverse_transposed(self.wrapped(a.args[0], POSTFIX))
+                inverse = self.inverse_transposed(self.wrapped(a.args[0]))
             else:
-                inverse = self.raised(self.wrapped(a, POSTFIX), "-1")
+                inverse = self.raised(self.wrapped(a), "-1")
             return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
-            return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), POSTFIX)
+            return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"))
         name, differential, _ = term.data.partition("_differential")
         name = f"d {name.replace('adjugate', 'adj')}" if differential else term.data
-        return Piece(self.function(name, *map(self.plain, term.args)), POSTFIX)
+        return Piece(self.function(name, *map(self.plain, term.args)))
 
     def _write_series(self, term: Term) -> Piece:
         letter, length = term.data

@@ -104,7 +104,7 @@ class _Splitter:
             return [self.scalar(term)]
         if term.kind == "sum" and term.ndim == self.rank:
             parts = []
-            for arg, minus in zip(term.args, term.data, strict=True):
+            for arg, minus in term.pairs:
                 for product in self.spread(arg, labels, term.shape):
                     product.minus ^= minus
                     parts.append(product)
@@ -114,7 +114,7 @@ class _Splitter:
             for product in parts:
                 product.minus ^= True
             return parts
-        if term.kind == "product" and not any(arg.ndim and d for arg, d in zip(term.args, term.data, strict=True)):
+        if term.kind == "product" and not any(arg.ndim and d for arg, d in term.pairs):
             return self.multiplied(term, labels)
         moved = self.moved(term, labels)
         if moved is not None:
@@ -137,16 +137,13 @@ class _Splitter:
 
     def scalar(self, term: Term) -> _Product:
         """Return a number as a product."""
-        inner = term.args[0] if term.kind == "negative" else term
-        if inner.kind != "product":
-            return _Product(term is not inner, [inner])
-        over, under = inner.factors
-        return _Product(term is not inner, over, under)
+        minus, inner = term.signed
+        return _Product(minus, *(inner.factors if inner.kind == "product" else ([inner],)))
 
     def multiplied(self, term: Term, labels: tuple[int, ...]) -> list[_Product]:
         """Split a product element by element."""
         parts = [_Product()]
-        for arg, divides in zip(term.args, term.data, strict=True):
+        for arg, divides in term.pairs:
             if divides:
                 parts = [part.times(_Product(divisors=[arg])) for part in parts]
                 continue

@@ -30,8 +30,7 @@ class Scaled(NamedTuple):
 
 def split_scalars(reader: Reader, term: Term) -> Scaled:
     """Return a product with its scalars apart; of anything else the sign at most."""
-    negative = term.kind == "negative"
-    core = term.args[0] if negative else term
+    negative, core = term.signed
     if core.kind != "product" or len(core.args) > _MOST_TERMS:
         return Scaled(negative, [], [], core)
     over, under = core.factors
@@ -178,7 +177,7 @@ def _sign_inside(reader: Reader, term: Term) -> Term | None:
         return _other_way(reader, x, lambda *_: True)
     if x.kind != "sum":
         return None
-    parts = [(arg, not minus) for arg, minus in zip(x.args, x.data, strict=True)]
+    parts = [(arg, not minus) for arg, minus in x.pairs]
     for k, (part, kept) in enumerate(parts if len(parts) <= _MOST else ()):
         if kept and part.kind == "product" and (turned := _other_way(reader, part, _is_less_number)) is not None:
             total = reader.sum([(turned, False), *parts[:k], *parts[k + 1 :]], x.shape)
@@ -257,13 +256,12 @@ def _flat(reader: Reader, term: Term) -> Term | None:
     over: list[Term] = []
     under: list[Term] = []
     minus = changed = False
-    for arg, divides in zip(term.args, term.data, strict=True):
-        inner = arg
-        if arg.kind == "negative":
-            minus, changed, inner = not minus, True, arg.args[0]
+    for arg, divides in term.pairs:
+        negative, inner = arg.signed
+        minus, changed = minus != negative, changed or negative
         if inner.kind == "product" and len(inner.args) <= SHORT:
             changed = True
-            for factor, own in zip(inner.args, inner.data, strict=True):
+            for factor, own in inner.pairs:
                 (under if own != divides else over).append(factor)
         else:
             (under if divides else over).append(inner)
@@ -305,8 +303,7 @@ def _quotients_inside(reader: Reader, term: Term, divisor: Term, levels: int = 4
 
 
 def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
-    negative = part.kind == "negative"
-    core = part.args[0] if negative else part
+    negative, core = part.signed
     if core.kind != "product" or not core.ndim:
         return part
     over, under = core.factors
@@ -323,17 +320,15 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
 def _signs(reader: Reader, term: Term) -> Term | None:
     """Write the signs of terms as those of the sum, and a sum among the terms as part of it."""
     parts: list[tuple[Term, bool]] = []
-    for arg, own in zip(term.args, term.data, strict=True):
-        minus = own
-        inner = arg
-        if inner.kind == "negative":
-            inner, minus = inner.args[0], not minus
+    for arg, own in term.pairs:
+        negative, inner = arg.signed
+        minus = own != negative
         flat = inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape
         if flat and not _is_repeated(inner, term):
-            parts += [(each, minus != sign) for each, sign in zip(inner.args, inner.data, strict=True)]
+            parts += [(each, minus != sign) for each, sign in inner.pairs]
         else:
             parts.append((inner, minus))
-    if parts == list(zip(term.args, term.data, strict=True)):
+    if parts == term.pairs:
         return None
     return reader.sum(parts, term.shape)
 
@@ -361,7 +356,7 @@ def _holds(whole: Term, part: Term) -> bool:
 @RULES.of("sum")
 def _same_terms(reader: Reader, term: Term) -> Term | None:
     """Write a term that is added to itself with a number in front."""
-    parts = list(zip(term.args, term.data, strict=True))
+    parts = term.pairs
     if len(parts) > _MOST or len(set(parts)) == len(parts):
         return None
     made = []
@@ -383,7 +378,7 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
 
 def in_front(reader: Reader, term: Term, fits: Callable[[Term], bool]) -> Term | None:
     """Return a sum with the factors that fit, and that all terms have, in front; None where there are none."""
-    cores = [arg.args[0] if arg.kind == "negative" else arg for arg in term.args]
+    cores = [arg.signed[1] for arg in term.args]
     factors = [core.factors if core.kind == "product" and len(core.args) <= _MOST else ([core], []) for core in cores]
     over, left = _in_common([top for top, _ in factors], fits)
     under, below = _in_common([bottom for _, bottom in factors], fits)
@@ -481,7 +476,7 @@ def _common_letters(reader: Reader, term: Term) -> Term | None:
         inner.append((reader.product([*scalars, of], divisors, of.shape), (parts[k].minus != term.data[k]) != opposite))
     total = MatrixFactor(kind, reader.sum(inner, max((of.shape for of, _ in inner), key=len)))
     made = joined(reader, [*first[:count], total][::step]).of
-    pairs = enumerate(zip(term.args, term.data, strict=True))
+    pairs = enumerate(term.pairs)
     new = (reader.product([*over, made], under, term.shape), False)
     return reader.sum([new if k == same[0] else pair for k, pair in pairs if k not in same[1:]], term.shape)
 

@@ -21,9 +21,9 @@ def _transposes_of_sums(reader: Reader, term: Term) -> Term | None:
     if term.ndim != 2 or len(term.args) > _MOST:
         return None
     parts: list[tuple[Term, bool]] = []
-    for arg, minus in zip(term.args, term.data, strict=True):
+    for arg, minus in term.pairs:
         inner = arg.args[0] if arg.kind == "transpose" else arg
-        opened = [(turned_over(reader, part), minus != own) for part, own in zip(inner.args, inner.data, strict=True)
+        opened = [(turned_over(reader, part), minus != own) for part, own in inner.pairs
                   ] if inner is not arg and inner.kind == "sum" else []  # fmt: skip
         moved = sum(part is not before for (part, _), before in zip(opened, inner.args, strict=False))
         parts += opened if opened and moved <= 1 else [(arg, minus)]

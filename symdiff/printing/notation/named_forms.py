@@ -269,7 +269,7 @@ def _cross(reader: Reader, term: Term) -> Term | None:
     """Read the two halves of a cross product in a sum as one."""
     if len(term.args) > _PAIRS:
         return None
-    parts = list(zip(term.args, term.data, strict=True))
+    parts = term.pairs
     joined = _joined_halves(reader, parts, 1)
     if joined is None:  # all of what was put into another order together, or none
         split = [(own, minus != opposite) for arg, minus in parts for own, opposite in _split(reader, arg)]
@@ -313,7 +313,7 @@ def _split(reader: Reader, term: Term) -> list[tuple[Term, bool]]:
         places = _BACK if term.args[-1].data[1] == _FORTH else _FORTH
     else:
         return [(term, False)]
-    parts = list(zip(total.args, total.data, strict=True)) if total.kind == "sum" else [(total, False)]
+    parts = total.pairs if total.kind == "sum" else [(total, False)]
     return [(_ordered(reader, part, axis, places), minus) for part, minus in _by_vectors(reader, parts)]
 
 

@@ -215,7 +215,7 @@ def _sum_of_squares(reader: Reader, term: Term) -> Term | None:
             if opposite is None or one.args[0] is not other.args[0] or others != beside:
                 continue
             if (term.data[i] != term.data[j]) is opposite:
-                rest = [part for k, part in enumerate(zip(term.args, term.data, strict=True)) if k not in (i, j)]
+                rest = [part for k, part in enumerate(term.pairs) if k not in (i, j)]
                 whole = reader.product(others or [reader.number(1.0)], [], term.shape)
                 if whole.shape != term.shape:
                     return None

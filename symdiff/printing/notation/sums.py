@@ -83,7 +83,7 @@ def _joined_behind_scalars(reader: Reader, term: Term) -> Term | None:
         return None
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
     parts = []
-    for k, (arg, sign) in enumerate(zip(term.args, term.data, strict=True)):
+    for k, (arg, sign) in enumerate(term.pairs):
         minus, scalars, under, core = split_scalars(reader, arg)
         parts.append((core, minus != sign, scalars, under))
         if scalars or under:
@@ -92,20 +92,19 @@ def _joined_behind_scalars(reader: Reader, term: Term) -> Term | None:
         if not 1 < len(places) < len(term.args):
             continue
         together = reader.sum([parts[k][:2] for k in places], term.shape)
-        inner = together.args[0] if together.kind == "negative" else together
+        minus, inner = together.signed
         if inner.kind == "sum" and len(inner.args) >= len(places):
             continue
         _, _, scalars, under = parts[places[0]]
         whole = reader.product([*scalars, inner], under, term.shape)
-        kept = [pair for k, pair in enumerate(zip(term.args, term.data, strict=True)) if k not in places]
-        return reader.sum([*kept, (whole, together.kind == "negative")], term.shape)
+        kept = [pair for k, pair in enumerate(term.pairs) if k not in places]
+        return reader.sum([*kept, (whole, minus)], term.shape)
     return None
 
 
 def _factors(term: Term) -> tuple[bool, list[Term], list[Term]]:
     """Return the sign, the factors and the divisors of a term."""
-    minus = term.kind == "negative"
-    core = term.args[0] if minus else term
+    minus, core = term.signed
     over, under = core.factors if core.kind == "product" else ([core], [])
     return minus, over, under
 
@@ -115,7 +114,7 @@ def _completed_square(reader: Reader, term: Term) -> Term | None:
     """Write x**2 - 2 q x + 2 q**2, with a quotient q that has a name, as (x - q)**2 + q**2."""
     if not 3 <= len(term.args) <= _MOST or not term.ndim:
         return None
-    parts = [(*_factors(arg), sign) for arg, sign in zip(term.args, term.data, strict=True)]
+    parts = [(*_factors(arg), sign) for arg, sign in term.pairs]
     for k, (minus, over, under, sign) in enumerate(parts):
         if len(over) != 3 or under or not is_number(over[0], 2.0):
             continue
@@ -135,7 +134,7 @@ def _completed_square(reader: Reader, term: Term) -> Term | None:
             left = reader.make("power", (q, reader.number(2.0)), None, ())
             scaled = left if count == 2.0 else reader.product([reader.number(count - 1.0), left], [], ())
             new.append((scaled, minus == sign))
-        kept = [pair for j, pair in enumerate(zip(term.args, term.data, strict=True)) if j not in (k, own, last)]
+        kept = [pair for j, pair in enumerate(term.pairs) if j not in (k, own, last)]
         return reader.sum([*new, *kept], term.shape)
     return None
 
