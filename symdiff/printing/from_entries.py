@@ -384,7 +384,8 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, 
     shape = fixed(node.shape)
     assert shape is not None
     found = entries[node]
-    if math.prod(shape) > max(4, 2 * len(found)) and not node.is_additive:
+    is_one = len(found) == 1 or node.is_contraction or node.op in STRUCTURE
+    if is_one and math.prod(shape) > max(4, 2 * len(found)) and not node.is_additive:
         return new[node]
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)

@@ -200,7 +200,8 @@ class Style(ABC):
         letters = [self.reference(letter.data).text for letter in loop.letters]
         start, on, outputs = self.group(parts[0]), self.group(parts[2]), parts[3]
         carried = self.group(letters[1 : 1 + loop.carried])
-        step, place = f"{carried}{self.mapped}{on}", [str(loop.part)] * (loop.carried > 1 and loop.part is not None)
+        step = f"{carried}{self.mapped}{on}"
+        place = [str(loop.part)] * (loop.carried > 1 and loop.part is not None)
         if loop.condition and not parts[1]:
             goes_on = f"{carried}{self.mapped}{outputs[0]}"
             text = self.called("while", goes_on, step, start, str(loop.length)).text
@@ -255,7 +256,8 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
             style.pieces[own], depth[own] = style.pieces[id(term.args[0])], 0
             continue
         if term.kind in ("named", "part"):
-            name = names.of(str(term.data), "_") if term.kind == "named" else names.of(term.data, "", names.taken)
+            is_part = term.kind == "part"
+            name = names.of(term.data, "", names.taken) if is_part else names.of(str(term.data), "_")
             definitions.append((style.reference(name).text, style.plain(term.args[0])))
             style.pieces[own], depth[own] = style.reference(name), 0
             continue

@@ -189,7 +189,8 @@ def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
             product.take(root, n)
     for base in [base for base in product.under if base.op in ("hypot", "tanh")]:
         if base.op == "hypot":
-            square = elementwise("add", tuple([elementwise("power", (x, constant(2.0))) for x in base.args]))
+            squares = [elementwise("power", (x, constant(2.0))) for x in base.args]
+            square = elementwise("add", tuple(squares))
             product.under[base] += 2 * product.under.pop(square, 0)
         elif count := min(product.under[base], product.over.get(other := elementwise("sech", base.args), 0)):
             _drop(product.over, other, count)
@@ -259,7 +260,7 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     result: Node | None = None
     for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
-        if part.is_root and n % 2 == 0 and sign_of(part.args[0]) > 0:
+        if part.is_root and n % 2 == 0 and len(part.args[0].args) > 1 and sign_of(part.args[0]) > 0:
             part, n = part.args[0], n // 2
         if n > 1:
             part = elementwise("power", (part, constant(float(n))))
@@ -280,7 +281,8 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     for inner, own in groups.items():
         base, total = own[0][0], sum(exponent for _, exponent in own)
         n, below = factors[base], base.args[0] if base.is_power else None
-        if len(own) == 1 and (n == 1 or n % 2 == 0 if base.is_root else below is None or not below.is_root):
+        stays = n == 1 or n % 2 == 0 if base.is_root else below is None or not below.is_root
+        if len(own) == 1 and stays:
             found[base] = n
         else:
             found[elementwise("power", (inner, constant(total)))] = 1

@@ -57,7 +57,8 @@ def _join(
     if x is None or y is None:
         return f"{a} {symbol} {b}", None
     value = math.inf if symbol == "/" and y == 0 else apply(x, y)
-    refused = (symbol == "/" and y == 0) or (math.isfinite(x) and math.isfinite(y) and not math.isfinite(value))
+    overflows = math.isfinite(x) and math.isfinite(y) and not math.isfinite(value)
+    refused = (symbol == "/" and y == 0) or overflows
     return (f"{name}({a}, {plain})", None) if refused else (f"{a} {symbol} {b}", value)
 
 
@@ -117,7 +118,8 @@ class TextStyle(Style):
             inside = name.strip("/").rstrip(")").rpartition("(")[2]
             if q and self.taken.isdisjoint(inside.split()):
                 count, divides = str(abs(p)), name.startswith("/")
-                top = count + name if divides or not name else name if abs(p) == 1 else f"{count} * {name}"
+                several = name if abs(p) == 1 else f"{count} * {name}"
+                top = count + name if divides or not name else several
                 alone = p == 1 and q == 1 and not divides
                 return Piece("-" * (p < 0) + top + f" / {q}" * (q > 1), ATOM if alone else PRODUCT)
         return Piece(digits, UNARY if digits.startswith("-") else ATOM)
@@ -179,7 +181,8 @@ class TextStyle(Style):
 
     def _write_product(self, term: Term) -> Piece:
         over, under = term.factors
-        text, value = self.multiplied([self.factor(arg, place > 0, len(over)) for place, arg in enumerate(over)], over)
+        texts = [self.factor(arg, place > 0, len(over)) for place, arg in enumerate(over)]
+        text, value = self.multiplied(texts, over)
         if under:
             alone = len(under) == 1
             texts = [self.factor(arg, alone or place > 0, len(under)) for place, arg in enumerate(under)]

@@ -303,7 +303,8 @@ class MathStyle(MathSigns):
         (x,) = term.args
         if term.data in (((0, 1),), ((1, 0),)):
             before, _ = term.data[0]
-            return Piece(self.rows_of([["0", self.plain(x)] if before else [self.plain(x), "0"]], flat=True))
+            parts = ["0", self.plain(x)] if before else [self.plain(x), "0"]
+            return Piece(self.rows_of([parts], flat=True))
         around = [show(widths) for widths in term.data]
         return Piece(self.function("pad", self.plain(x), *around))
 
@@ -313,7 +314,8 @@ class MathStyle(MathSigns):
         if term.data in self.fences:
             left, right = self.fences[term.data]
             return Piece(left + self.plain(term.args[0]) + right)
-        return Piece(self.function(term.data, *(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args)))
+        args = [self.fitted(arg, term.ndim, COMPARISON) for arg in term.args]
+        return Piece(self.function(term.data, *args))
 
     # ------------------------------------------------------------ products
 
@@ -452,7 +454,8 @@ class MathStyle(MathSigns):
                 inverse = self.raised(self.wrapped(a), "-1")
             return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
-            return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"))
+            inside = self.function("det", self.plain(term.args[0]))
+            return Piece(self.function("log", f"|{inside}|"))
         name, differential, _ = term.data.partition("_differential")
         name = f"d {name.replace('adjugate', 'adj')}" if differential else term.data
         return Piece(self.function(name, *map(self.plain, term.args)))

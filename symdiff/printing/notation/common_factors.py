@@ -179,11 +179,14 @@ def _sign_inside(reader: Reader, term: Term) -> Term | None:
         return None
     parts = [(arg, not minus) for arg, minus in x.pairs]
     for k, (part, kept) in enumerate(parts if len(parts) <= _MOST else ()):
-        if kept and part.kind == "product" and (turned := _other_way(reader, part, _is_less_number)) is not None:
+        turned = _other_way(reader, part, _is_less_number) if kept and part.kind == "product" else None
+        if turned is not None:
             total = reader.sum([(turned, False), *parts[:k], *parts[k + 1 :]], x.shape)
             return total if x is whole else reader.make("diag", (total,), whole.data, whole.shape)
     # the halves of a cross product meet by their signs
-    return reader.sum(parts, x.shape) if x is whole and any(x.data) and not any(map(holds_turn, x.args)) else None
+    if x is not whole or not any(x.data) or any(map(holds_turn, x.args)):
+        return None
+    return reader.sum(parts, x.shape)
 
 
 def _is_of_function(gap: Term, below: bool) -> bool:
@@ -226,7 +229,7 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
     """Write the transpose of a product, or of a sum, without a sign of its own where there are fewer of them then."""
     (x,) = term.args
     before = count_transposes(x)
-    if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
+    if before is None or (x.kind != "matmul" and (x.kind != "sum" or any(part.shape != x.shape for part in x.args))):
         return None
     if x.kind == "matmul":
         found = reader.chain([turned_over(reader, factor) for factor in x.args[::-1]])
@@ -235,10 +238,6 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
         found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
     after = count_transposes(found)
     return found if after is not None and after <= before else None
-
-
-def _added(x: Term) -> tuple[Term, ...]:
-    return x.args if x.kind == "sum" else ()
 
 
 @RULES.of("inv")

@@ -151,11 +151,6 @@ def _isotropic(node: Node, args: Sequence[Term], names: Collection[str], write: 
     return Term("function", (of, g, *directions), "isotropic" + suffix, node.shape)
 
 
-def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
-    name = "expm" if len(args) == 1 else "expm_differential"
-    return Term("function", tuple(args), name, node.shape)
-
-
 def _custom(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
     """Write a custom function by its name, a solution by its equations, functions of a letter of their own."""
     rule = node.payload.rule
@@ -175,7 +170,6 @@ INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]]
     "recurrence": _recurrence,
     "spectral": _spectral,
     "isotropic": _isotropic,
-    "expm": _exponential,
 }
 
 
@@ -563,4 +557,5 @@ WRITERS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "where": lambda node, args: Term("where", tuple(trim(args, node.shape)), None, node.shape),
     "to_real": lambda node, args: Term("where", (args[0], number(1.0), number(0.0)), None, node.shape),
     **{name: _NOTATIONS[row.notation] for name, row in PRIMITIVES.items()},
+    "expm": _plain("function", lambda node: "expm" if len(node.args) == 1 else "expm_differential"),
 }

@@ -139,7 +139,8 @@ def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
         root = next((arg for arg in over if _is_root_of_count(arg, found[0])), None)
         if root is not None:
             deviation = reader.make("reduce", found[:1], ("std", found[1]), length.shape)
-            return reader.product(exchanged(over, root, []), exchanged(under, length, [deviation]), term.shape)
+            below = exchanged(under, length, [deviation])
+            return reader.product(exchanged(over, root, []), below, term.shape)
     return None
 
 

@@ -42,27 +42,21 @@ def _of_transpose(reader: Reader, term: Term) -> Term | None:
 @RULES.of("product")
 def _simple_eigenvectors(reader: Reader, term: Term) -> Term | None:
     """Write v vᵀ with an eigenvector that is nan where its eigenvalue has no derivative."""
-    for place, known in enumerate(term.args):
-        if term.data[place] or known.kind != "index" or known.args[0].kind != "function" or known.ndim:
+    over, under = term.factors
+    for product in over:
+        column, *others = product.args if product.kind == "outer" else (product,)
+        vectors = column.args[0] if column.kind == "index" else column
+        if others != [column] or vectors.kind != "matrix" or vectors.data != "eigenvectors" or vectors is column:
             continue
-        values = known.args[0]
-        if values.data != "simple_eigenvalues" or values.args[0].kind != "matrix" or values.args[0].ndim != 1:
-            continue
-        (of,) = values.args[0].args
-        for other, product in enumerate(term.args):
-            column = product.args[0] if product.kind == "outer" else None
-            if column is None or term.data[other] or product.args[1] is not column or column.kind != "index":
-                continue
-            vectors, (rows, at) = column.args[0], column.data
-            is_whole = rows == (0, 1, of.shape[-1]) and at == known.data[0]
-            if vectors.kind == "matrix" and vectors.data == "eigenvectors" and vectors.args == (of,) and is_whole:
-                simple = reader.make("function", (of,), "simple_eigenvectors", vectors.shape)
-                column = reader.make("index", (simple,), column.data, column.shape)
-                one = reader.make("part", (column,), "v", column.shape)
-                own = reader.make("outer", (one, one), None, product.shape)
-                args = [own if k == other else arg for k, arg in enumerate(term.args) if k != place]
-                data = tuple(divides for k, divides in enumerate(term.data) if k != place)
-                return args[0] if len(args) == 1 and not data[0] else reader.make("product", args, data, term.shape)
+        rows, at = column.data
+        values = reader.make("matrix", vectors.args, "eigvalsh", vectors.shape[:1])
+        values = reader.make("function", (values,), "simple_eigenvalues", values.shape)
+        known = reader.make("index", (values,), (at,), ())
+        if known in over and rows == (0, 1, vectors.shape[-1]):
+            simple = reader.make("function", vectors.args, "simple_eigenvectors", vectors.shape)
+            one = reader.make("part", (reader.make("index", (simple,), column.data, column.shape),), "v", column.shape)
+            own = reader.make("outer", (one, one), None, product.shape)
+            return reader.product([own if x is product else x for x in over if x is not known], under, term.shape)
     return None
 
 

@@ -194,8 +194,8 @@ _BOUNDED = frozenset({"abs", "arctan", "cos", "erf", "maximum", "minimum", "sech
 _REDUCED = frozenset({"unit", "norm", "softmax", "logsumexp", "max", "min"})
 
 
-def _is_count(value: float) -> bool:
-    return value >= 0.0 and value.is_integer()
+#: Exponents with which powers are finite.
+_COUNTS = range(65)
 
 
 def _is_finite(term: Term) -> bool:
@@ -212,7 +212,7 @@ def _is_finite(term: Term) -> bool:
             or (part.kind == "product" and not any(part.data))
             or (part.kind == "call" and part.data in _BOUNDED)
             or (part.kind == "reduce" and part.data[0] in _REDUCED)
-            or (part.kind == "power" and part.args[1].kind == "number" and _is_count(part.args[1].data))
+            or (part.kind == "power" and part.args[1].kind == "number" and part.args[1].data in _COUNTS)
         ):
             return False
         todo.extend(part.args)
