@@ -180,22 +180,31 @@ def directed(product: CollectedProduct) -> CollectedProduct:
     return product
 
 
+#: Divisors that with another factor make up a divisor of one function: to which power, and which function.
+_COFUNCTIONS = {"tan": (2, "sin"), "tanh": (1, "sinh")}
+
+
 def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
-    """Write x / sqrt(x) as sqrt(x), sech / tanh as 1 / sinh, and x² + y² beside hypot(x, y) as hypot(x, y)²."""
+    """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
     for roots, bases, n in ((product.over, product.under, -1), (product.under, product.over, 1)):
         for root in [base for base in roots if base.is_root and bases.get(base.args[0])]:
             _drop(roots, root)
             _drop(bases, root.args[0])
             product.take(root, n)
-    for base in [base for base in product.under if base.op in ("hypot", "tanh")]:
+    two = constant(2.0)
+    for base in list(product.under):
         if base.op == "hypot":
-            squares = [elementwise("power", (x, constant(2.0))) for x in base.args]
+            squares = [elementwise("power", (x, two)) for x in base.args]
             square = elementwise("add", tuple(squares))
             product.under[base] += 2 * product.under.pop(square, 0)
-        elif count := min(product.under[base], product.over.get(other := elementwise("sech", base.args), 0)):
-            _drop(product.over, other, count)
-            _drop(product.under, base, count)
-            product.take(elementwise("sinh", base.args), -count)
+        elif base.op in _COFUNCTIONS:
+            power, name = _COFUNCTIONS[base.op]
+            square = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
+            other = square if power == 2 else elementwise("sech", base.args)
+            if count := min(product.under[base] // power, product.over.get(other, 0)):
+                _drop(product.over, other, count)
+                _drop(product.under, base, power * count)
+                product.take(elementwise(name, base.args), -power * count)
     return product
 
 
