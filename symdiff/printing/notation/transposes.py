@@ -1,7 +1,4 @@
-"""Matrices of a few entries, each written where it stands, and matrices beside transposes.
-
-Matrices by their entries are what sums of products of lists with unit vectors are.
-"""
+"""Matrices beside their transposes in sums, and vectors over their lengths in chains."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from .terms import Term
 RULES = ReadingRules()
 #: Most terms of a sum that are compared in pairs.
 _MOST = 16
+
 
 @RULES.of("sum")
 def _transposes_of_sums(reader: Reader, term: Term) -> Term | None:
