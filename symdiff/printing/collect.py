@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from sys import float_info
 
 from ..graph import (
@@ -37,7 +38,7 @@ from ..ground.budget import spend
 from ..rewrite.arrays import broadcast_labels
 from ..rewrite.inlining import with_names, without_names
 from ..rewrite.matrices.symmetry import upright
-from ..rewrite.rewriter import spread
+from ..rewrite.rewriter import make, spread
 from ..rewrite.stability.lengths import shown_lengths
 from .products import (
     WINDOW,
@@ -123,14 +124,9 @@ def regrouped(
         if scale and all(numbers.get(part.key()) == scale * part.number for part in inside):
             keys = {part.key() for part in inside}
             rest = [term for term in terms if term.key() not in keys]
-            if any(whole in (*term.over, *term.under) or _holds(term, whole) for term in rest):
+            if any(whole in postorder([base]) for term in rest for base in (*term.over, *term.under)):
                 return [CollectedProduct(scale, {whole: 1}), *rest]
     return terms
-
-
-def _holds(term: CollectedProduct, whole: Node) -> bool:
-    """Tell whether a product has a sum in a contraction, or a function of it, among its factors."""
-    return any(whole in postorder([base]) for base in (*term.over, *term.under) if base.args)
 
 
 def by_one_share(
@@ -169,15 +165,9 @@ def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
     known: dict[object, Node] = {}
     for share in shares:
         (x,) = share.args
-        c, inside = scaled(x)
-        other = known.get((share.op, -c, inside))
-        if other is None and x.is_subtraction:
-            other = known.get((share.op, *x.args[::-1]))
-        if other is not None:
-            return (other, share) if c < 0 else (share, other)
-        known[share.op, c, inside] = share
-        if x.is_subtraction:
-            known[(share.op, *x.args)] = share
+        if other := known.get((share.op, make("negative", x))):
+            return (other, share) if scaled(x)[0] < 0 else (share, other)
+        known[share.op, x] = share
     return None
 
 
@@ -202,9 +192,11 @@ def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] |
 def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
     """Return what all terms have in common: divisors, factors that are no plain variables, a number.
 
-    Plain variables count where they and the number are several.
+    Plain variables count beside such, and where they and the number are several.
     """
     common = _common(terms, lambda base: not is_leaf(base))
+    if common.over or common.under:
+        common = _common(terms, lambda base: not is_leaf(base) or _is_shorter_in_front(base, terms))
     whole = _common(terms, lambda base: True)
     numbers = [abs(term.number) for term in terms]
     if whole.number == 1.0 and all(c.is_integer() and c < _LARGEST for c in numbers):
@@ -235,6 +227,16 @@ def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -
         if least and counts(base):
             result.over[base] = least
     return result
+
+
+def _is_shorter_in_front(base: Node, terms: Sequence[CollectedProduct]) -> bool:
+    """Tell whether a scalar that all terms have is written with fewer signs in front of their sum."""
+    powers = [term.over.get(base, 0) for term in terms]
+    least = min(powers)
+    by_themselves = [len(term.over) == 1 and abs(term.number) == 1 for term in terms]
+    alone = sum(n == least and own for n, own in zip(powers, by_themselves, strict=True))
+    saved = sum(min(n, 2) - min(n - least, 2) for n in powers) - min(least, 2) - alone
+    return not base.shape and saved > 0
 
 
 def _have_more(terms: Sequence[CollectedProduct], others: Sequence[CollectedProduct]) -> bool:
@@ -306,7 +308,11 @@ class _Collector:
             if node in self.inner:
                 continue
             if node.is_additive:
-                self.new[node] = self.sum(node)
+                made = self.new[node] = self.sum(node)
+                if made.is_subtraction and not made.shape:
+                    other = elementwise("subtract", made.args[::-1])
+                    if other is not made and other in self.sums and other not in self.parts:
+                        self.parts[made] = CollectedProduct(-1.0, {other: 1})
             elif node.op in PRODUCTS or node.is_power:
                 self.new[node] = self.written(self.product(node), node.shape)
             else:
@@ -346,7 +352,8 @@ class _Collector:
                     shared.append((made, power))
             elif part.is_power:
                 base, count = self.new[part.args[0]], whole_exponent(part.args[1])
-                if count and base in self.parts and self.users[part.args[0]] > 1:
+                several = self.users[part.args[0]] > 1 and base in self.parts and self.parts[base].over
+                if count and several:
                     shared.append((base, power * count))
                 elif count:
                     result.merge(self.factors(base), power * count)
@@ -377,11 +384,16 @@ class _Collector:
                     product.number = sign
                     product.take(self.added(scaled, base.shape), 1)
                     continue
-        for side in (product.over, product.under):
-            for base in [base for base, n in side.items() if n == 1 and base in self.sums]:
-                if found := multiplied_in(side, self.sums[base], base):
+        for side, sign in ((product.over, 1), (product.under, -1)):
+            for base, n in [(base, n) for base, n in side.items() if base in self.sums]:
+                common = _common(self.sums[base], partial(_is_shorter_in_front, terms=self.sums[base]))
+                beside = len(product.over) + len(product.under) - 1
+                if common.over and (abs(product.number) != 1.0 or beside):
                     del side[base]
-                    product.take(self.added(found, base.shape), 1 if side is product.over else -1)
+                    product.merge(self.in_front(common, self.sums[base], base.shape), sign * n)
+                elif n == 1 and (found := multiplied_in(side, self.sums[base], base)):
+                    del side[base]
+                    product.take(self.added(found, base.shape), sign)
 
     def deep(self, product: CollectedProduct) -> CollectedProduct:
         """Decompose the factors of a product that were put together here."""
@@ -427,7 +439,8 @@ class _Collector:
             result = elementwise("negative", (result,))
         if shape is not None:
             result = spread(result, shape)
-        if c != 1.0 or product.under or list(product.over.values()) != [1]:
+        of_itself = any(result in self.parts[base].over for base in product.over if base in self.parts)
+        if (c != 1.0 or product.under or list(product.over.values()) != [1]) and not of_itself:
             self.parts[result] = product
         return result
 

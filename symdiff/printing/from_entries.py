@@ -13,8 +13,9 @@ back as such: the text has NumPy's meaning for the shapes as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 
@@ -169,6 +170,8 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
     return reshape(node, shape)
 
 
+#: The entries that are no structural zeros, by their places.
+Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
 _LARGEST = 64
 #: Least gain of another form of the same derivative: below, they differ in the order of factors.
@@ -203,7 +206,8 @@ def present(root: Node, *, derived: bool) -> Node:
     finished = finish([root])[0]
     whole = wholes_in_lowest_terms(finished)
     forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
-    written = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]
+    whole_forms = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]
+    written = [_made_whole(form, derived=True) for form in whole_forms]  # of single entries that came out meanwhile
     shown = written[0]
     for other in written[1:]:
         if _text_length(other) < _MUCH * _text_length(shown):
@@ -235,7 +239,7 @@ def _in_numbers(root: Node) -> Node:
 def _made_whole(root: Node, *, derived: bool) -> Node:
     """Return the formula with arrays in place of what is made of single entries."""
     order = postorder([root])
-    entries: dict[Node, dict[tuple[int, ...], Node]] = {}
+    entries: dict[Node, Entries] = {}
     new: dict[Node, Node] = {}
     for node in order:
         found = _entries(node, entries)
@@ -268,7 +272,7 @@ def _shortest(derivative: Node) -> Node:
     return min(plain, other, key=_length)
 
 
-def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _entries(node: Node, known: dict[Node, Entries]) -> Entries | None:
     """Return the entries that are not structural zeros, if the node is made of single ones."""
     shape = fixed(node.shape)
     if not shape or math.prod(shape) > _LARGEST:
@@ -288,42 +292,37 @@ def _entries(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict
                 result[index] = value if node.is_addition else make("negative", value)
         return result
     if node.op in STRUCTURE or node.is_contraction:
-        return _unit_entry(node)
+        return _unit_entry(node, known)
     if node.size == 1 and node.dtype is REAL and node.op in FUNCTIONS:
         return _of_one(node, known)
-    move = _MOVED.get(node.op)
-    return None if move is None else move(node, known)
+    if node.is_reshape:
+        return _reshaped(node, known)
+    return _padded(node, known) if node.is_pad else None
 
 
-def _of_one(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _of_one(node: Node, known: dict[Node, Entries]) -> Entries | None:
     """Return a function of arrays of one element as one of their elements."""
-    args = []
-    for arg in node.args:
-        first = (0,) * arg.ndim
-        own = constant(float(arg.value.ravel()[0])) if arg.is_constant else known.get(arg, {}).get(first)
-        args.append(arg if not arg.ndim else own)
+    args = [(_listed(arg, known) or {}).get((0,) * arg.ndim) for arg in node.args]
     found = [arg for arg in args if arg is not None]
     return {(0,) * node.ndim: make(node.op, *found)} if len(found) == len(args) else None
 
 
-def _reshaped(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _reshaped(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), shape = node.args, fixed(node.shape)
     if x.shape == ():
         return {(0,) * node.ndim: x}
-    before = fixed(x.shape)
-    if x not in known or shape is None or before is None:
+    before, inside = fixed(x.shape), known.get(x)
+    if inside is None or shape is None or before is None:
         return None
     return {
         tuple(map(int, np.unravel_index(np.ravel_multi_index(index, before), shape))): value
-        for index, value in known[x].items()
+        for index, value in inside.items()
     }
 
 
-def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[tuple[int, ...], Node] | None:
+def _padded(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), items = node.args, node.payload.items
-    inside = known.get(x)
-    if x.is_constant and x.size == 1 and x.dtype is REAL:
-        inside = {(0,) * x.ndim: constant(float(x.value.ravel()[0]))}
+    inside = _listed(x, known)
     if inside is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
         return None
     found = {}
@@ -333,43 +332,60 @@ def _padded(node: Node, known: dict[Node, dict[tuple[int, ...], Node]]) -> dict[
     return found
 
 
-#: Operations that move entries to other places.
-_MOVED: dict[str, Callable[[Node, dict[Node, dict[tuple[int, ...], Node]]], dict[tuple[int, ...], Node] | None]] = {
-    "reshape": _reshaped,
-    "pad": _padded,
-}
+def _listed(node: Node, known: dict[Node, Entries]) -> Entries | None:
+    """Return the entries of a scalar, of what is made of single ones, of a few numbers, or of a list of scalars."""
+    if node.shape == ():
+        return {(): node}
+    if node in known or node.is_onehot:
+        return known.get(node)
+    if node.is_constant and node.dtype is REAL and node.value.size <= _LARGEST:
+        return {index: constant(float(value)) for index, value in np.ndenumerate(node.value) if value}
+    if node.op != "concatenate" or node.ndim != 1:
+        return None
+    found: Entries = {}
+    for at, x in enumerate(node.args):
+        inside = {(0,): x.args[0]} if x.is_reshape and x.args[0].shape == () else _listed(x, known)
+        if inside is None or x.size != 1:
+            return None
+        for value in inside.values():
+            found[at,] = value
+    return found
 
 
-def _unit_entry(node: Node) -> dict[tuple[int, ...], Node] | None:
+def _unit_entry(node: Node, known: dict[Node, Entries]) -> Entries | None:
+    """Return the entries of a unit vector, or of a product of arrays with such, of which one at most has several."""
     if node.is_onehot:
         return {(node.payload.at,): constant(1.0)} if isinstance(node.payload.at, int) else None
     if not node.is_contraction:
         return None
     labels, out, repeated = node.payload
-    place: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
-    value: Node | None = None
-    for arg, own in zip(node.args, labels, strict=True):
-        if arg.is_onehot and isinstance(arg.payload.at, int) and own[0] not in place:
-            place[own[0]] = arg.payload.at
-        elif arg.shape == ():
-            value = arg if value is None else make("multiply", value, arg)
-        else:
-            return None
-    if set(place) != set(out):
+    parts = [(own, _listed(arg, known)) for arg, own in zip(node.args, labels, strict=True)]
+    places: dict[int, int] = {label: 0 for label, size in repeated if size == 1}
+    is_unit = [entries is not None and len(entries) == 1 for own, entries in parts if own]
+    if {*places, *(label for own in labels for label in own)} != set(out) or not any(is_unit or [True]):
         return None
-    return {tuple(place[label] for label in out): constant(1.0) if value is None else value}
+    found: list[tuple[dict[int, int], Node]] = [(places, constant(1.0))]
+    for own, entries in parts:
+        if entries is None or (len(entries) > 1 and len(found) > 1):
+            return None
+        found = [
+            ({**place, **dict(zip(own, index, strict=True))}, make("multiply", one, value))
+            for place, one in found
+            for index, value in entries.items()
+            if all(place.get(label, at) == at for label, at in zip(own, index, strict=True))
+        ]
+    return {tuple(place[label] for label in out): value for place, value in found}
 
 
-def _assembled(
-    new: dict[Node, Node], entries: dict[Node, dict[tuple[int, ...], Node]], node: Node, derived: bool
-) -> Node:
+def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, derived: bool) -> Node:
     """Return the array of the entries, or the node where it is not made of single ones."""
     if node not in entries:
         return new[node]
     shape = fixed(node.shape)
     assert shape is not None
     found = entries[node]
-    if len(found) == 1 and math.prod(shape) > 4 and (node.is_contraction or node.op in STRUCTURE):
+    is_one = len(found) == 1 or node.is_contraction or node.op in STRUCTURE
+    if is_one and math.prod(shape) > max(4, 2 * len(found)) and not node.is_additive:
         return new[node]
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)
@@ -378,7 +394,7 @@ def _assembled(
     return whole if common is None else elementwise("multiply", (common, whole))
 
 
-def _apart(found: dict[tuple[int, ...], Node]) -> tuple[Node | None, dict[tuple[int, ...], Node]]:
+def _apart(found: Entries) -> tuple[Node | None, Entries]:
     """Return the factors that all entries have, and the entries without them."""
     products = [monomial(1.0, value) for value in found.values()]
     known = [product for product in products if product is not None]
@@ -406,7 +422,7 @@ def _is_whole(power: Node) -> bool:
     return n is not None and n > 0.0 and n.is_integer()
 
 
-def _stack(found: dict[tuple[int, ...], Node], shape: tuple[int, ...], index: tuple[int, ...]) -> Node:
+def _stack(found: Entries, shape: tuple[int, ...], index: tuple[int, ...]) -> Node:
     if not shape:
         return found.get(index, constant(0.0))
     parts = [_stack(found, shape[1:], (*index, i)) for i in range(shape[0])]

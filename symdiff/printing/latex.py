@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from .layout import Layout, Piece
+from .layout import PRODUCT, SUM, Layout, Piece
 from .notation import Term
-from .unicode import ATOM, PRODUCT, SUM, MathStyle
+from .unicode import MathStyle
 
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|"
@@ -29,25 +29,9 @@ _ESCAPES = {
     "^": r"\textasciicircum{}",
 }
 #: Functions that LaTeX has a command for.
-_COMMANDS = {
-    name: rf"\{name}"
-    for name in (
-        "exp",
-        "log",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "max",
-        "min",
-        "det",
-    )
-}
+_COMMANDS = {name: rf"\{name}" for name in (
+    "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "max", "min", "det"
+)}  # fmt: skip
 
 
 def aligned(rows: Iterable[str], between: str = "\n") -> str:
@@ -92,18 +76,9 @@ class LatexStyle(MathStyle):
     barred = True
 
     mapped = r" \mapsto "
-
-    def parenthesised(self, text: str) -> str:
-        """Return ``text`` in parentheses that grow with it."""
-        return rf"\left({text}\right)"
-
-    def summed(self, first: str, last: str) -> str:
-        """Return the sign of a sum with its bounds."""
-        return rf"\sum_{{{first}}}^{{{last}}} "
-
-    def composed(self, function: str, count: str) -> str:
-        """Return a function that is applied several times."""
-        return f"{function}^{{{count}}}"
+    parenthesised, summed, raised_fraction = r"\left({}\right)".format, r"\sum_{{{}}}^{{{}}} ".format, "{}".format
+    transposed, inverse_transposed = r"{}^{{\top}}".format, r"{}^{{-\top}}".format
+    turning, composed, unit = r"\left[{}\right]_{{\times}}".format, "{}^{{{}}}".format, "e_{{{}}}".format
 
     def reference(self, name: str) -> Piece:
         """Return a name: Greek letters and subscripts as such, odd characters escaped."""
@@ -117,9 +92,9 @@ class LatexStyle(MathStyle):
             below = (
                 f"\\{below}" if _GREEK.fullmatch(below) else rf"\mathrm{{{below}}}" if below[1:].isalpha() else below
             )
-            return Piece(stem + (f"_{{{below}}}" if below else ""), ATOM)
+            return Piece(stem + (f"_{{{below}}}" if below else ""))
         printable = "".join(_ESCAPES.get(c, c if c.isprintable() else "?") for c in name)
-        return Piece(rf"\text{{{printable}}}", ATOM)
+        return Piece(rf"\text{{{printable}}}")
 
     def function(self, name: str, *args: str) -> str:
         """Return a call of a function."""
@@ -133,27 +108,11 @@ class LatexStyle(MathStyle):
         sign = r"\circ " if each else ""
         return f"{base}^{{{sign}{exponent}}}"
 
-    def raised_fraction(self, text: str) -> str:
-        """Return an exponent that is a fraction."""
-        return text
-
-    def transposed(self, text: str) -> str:
-        """Return a transpose."""
-        return rf"{text}^{{\top}}"
-
-    def inverse_transposed(self, text: str) -> str:
-        """Return the transpose of an inverse."""
-        return rf"{text}^{{-\top}}"
-
     def indexed(self, base: str, indices: Sequence[str]) -> str:
         """Return an element or a part of an array."""
         single = all(len(index) == 1 and index.isalnum() for index in indices)
         base = base if _PLAIN.fullmatch(base) else f"{{{base}}}"  # which may have a subscript or power of its own
         return f"{base}_{{{('' if single else ', ').join(indices)}}}"
-
-    def unit(self, place: str) -> str:
-        """Return a unit vector."""
-        return f"e_{{{place}}}"
 
     def fraction(self, over: str, under: str, loose: bool) -> Piece:
         """Return a fraction."""
@@ -172,14 +131,6 @@ class LatexStyle(MathStyle):
         """Return the array that has the elements ``text`` at ``indices``."""
         return rf"\left[{text}\right]_{{{''.join(indices)}}}"
 
-    def turning(self, text: str) -> str:
-        """Return the matrix of the cross product with a vector."""
-        return rf"\left[{text}\right]_{{\times}}"
-
-    def joined(self, parts: Sequence[str]) -> str:
-        """Return numbers and vectors, one below the other, as a vector."""
-        return r"\begin{bmatrix}" + r" \\ ".join(parts) + r"\end{bmatrix}"
-
     def cases(self, condition: str, a: str, b: str) -> Piece:
         """Return a choice."""
         body = rf"{a} & \text{{if }} {condition} \\ {b} & \text{{otherwise}}"
@@ -192,17 +143,8 @@ class LatexStyle(MathStyle):
 
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
-        known = {
-            "pi": r"\pi",
-            "sqrt(pi)": r"\sqrt{\pi}",
-            "sqrt(2)": r"\sqrt{2}",
-            "sqrt(3)": r"\sqrt{3}",
-            "sqrt(5)": r"\sqrt{5}",
-            "sqrt(2 * pi)": r"\sqrt{2 \pi}",
-            "log(2)": r"\log 2",
-            "log(10)": r"\log 10",
-        }
-        return known.get(name, name)
+        plain = name.replace("pi", r"\pi").replace(" * ", " ")
+        return re.sub(r"log\((.*)\)", r"\\log \1", re.sub(r"sqrt\((.*)\)", r"\\sqrt{\1}", plain))
 
     def number(self, value: float) -> Piece:
         """Return a number; powers of ten are written out."""

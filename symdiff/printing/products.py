@@ -10,15 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING
 
 from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
-from ..graph.scalars.arithmetic import is_leaf, terms_of
-from ..rewrite.facts import is_surely_positive
+from ..graph.scalars.arithmetic import is_leaf
+from ..rewrite.facts import is_surely_positive, sign_of
 from ..rewrite.stability.lengths import squares_of
-
-if TYPE_CHECKING:
-    pass
 
 #: Most parts of a sum or product that are compared.
 WINDOW = 64
@@ -184,39 +180,32 @@ def directed(product: CollectedProduct) -> CollectedProduct:
     return product
 
 
+#: Divisors that with another factor make up a divisor of one function: to which power, and which function.
+_COFUNCTIONS = {"tan": (2, "sin"), "tanh": (1, "sinh")}
+
+
 def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
     """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
-    two = constant(2.0)
     for roots, bases, n in ((product.over, product.under, -1), (product.under, product.over, 1)):
         for root in [base for base in roots if base.is_root and bases.get(base.args[0])]:
             _drop(roots, root)
             _drop(bases, root.args[0])
             product.take(root, n)
-    for base, n in list(product.under.items()):
-        if base.op == "tan" and n >= 2:
-            whole = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
-            _in_place_of(product, product.over, whole, base, 2, "sin")
-        elif base.op == "tanh":
-            other = elementwise("sech", base.args)
-            for _ in range(min(n, product.over.get(other, 0))):
-                _in_place_of(product, product.over, other, base, 1, "sinh")
-        elif base.op == "hypot":
+    two = constant(2.0)
+    for base in list(product.under):
+        if base.op == "hypot":
             squares = [elementwise("power", (x, two)) for x in base.args]
             square = elementwise("add", tuple(squares))
-            if n and product.under.get(square):
-                product.under[base] += 2 * product.under.pop(square)
+            product.under[base] += 2 * product.under.pop(square, 0)
+        elif base.op in _COFUNCTIONS:
+            power, name = _COFUNCTIONS[base.op]
+            square = elementwise("add", (constant(1.0), elementwise("power", (base, two))))
+            other = square if power == 2 else elementwise("sech", base.args)
+            if count := min(product.under[base] // power, product.over.get(other, 0)):
+                _drop(product.over, other, count)
+                _drop(product.under, base, power * count)
+                product.take(elementwise(name, base.args), -power * count)
     return product
-
-
-def _in_place_of(
-    product: CollectedProduct, side: dict[Node, int], other: Node, base: Node, times_: int, name: str
-) -> None:
-    """Divide by a function in the place of a factor on one side and of divisors."""
-    if not side.get(other):
-        return
-    _drop(side, other)
-    _drop(product.under, base, times_)
-    product.take(elementwise(name, base.args), -times_)
 
 
 def _drop(factors: dict[Node, int], factor: Node, count: int = 1) -> None:
@@ -268,21 +257,6 @@ def _exchange(product: CollectedProduct, base: Node, old: Node, new: Node) -> No
     product.take(made, 1)
 
 
-def _is_square(node: Node) -> bool:
-    """Tell whether a node cannot be negative, as far as a short look goes."""
-    return all(sign > 0 and _is_square_term(term) for sign, term in terms_of(node, WINDOW).parts)
-
-
-def _is_square_term(term: Node) -> bool:
-    if term.is_constant and term.shape == ():
-        return bool(term.value >= 0)
-    if term.is_contraction and term.shape == () and len(term.args) == 2:
-        return term.args[0] is term.args[1] and term.payload.labels[0] == term.payload.labels[1]
-    if term.is_power:
-        return whole_exponent(term.args[1]) in range(2, WINDOW + 1, 2)
-    return term.is_multiplication and term.args[0] is term.args[1]
-
-
 def whole_exponent(exponent: Node) -> int:
     """Return a whole exponent from 2 on or below 0, or 0."""
     n = number(exponent)
@@ -295,7 +269,7 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     result: Node | None = None
     for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
-        if part.is_root and n % 2 == 0 and _is_square(part.args[0]):
+        if part.is_root and n % 2 == 0 and len(part.args[0].args) > 1 and sign_of(part.args[0]) > 0:
             part, n = part.args[0], n // 2
         if n > 1:
             part = elementwise("power", (part, constant(float(n))))
@@ -305,18 +279,22 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     """Write a root or power times its base as one power, and a power of a root: x sqrt(x) is x**1.5."""
-    found = dict(factors)
-    for base, n in factors.items():
-        if base not in found:  # what an earlier one was a root of
-            continue
-        exponent = number(base.args[1]) if base.is_power else 0.5 if base.is_root else None
-        if exponent is not None and base.args[0] in found:
-            total = found.pop(base.args[0]) + exponent * n
-            del found[base]
-            found[elementwise("power", (base.args[0], constant(total)))] = 1
-        elif base.is_root and n > 1 and n % 2:
-            del found[base]
-            found[elementwise("power", (base.args[0], constant(0.5 * n)))] = 1
+    groups: dict[Node, list[tuple[Node, float]]] = {}
+    for base in factors:
+        exponent = number(base.args[1]) if base.is_power else None
+        inner, total = (base, 1.0) if exponent is None else (base.args[0], exponent)
+        while inner.is_root:
+            inner, total = inner.args[0], 0.5 * total
+        groups.setdefault(inner, []).append((base, total * factors[base]))
+    found: dict[Node, int] = {}
+    for inner, own in groups.items():
+        base, total = own[0][0], sum(exponent for _, exponent in own)
+        n, below = factors[base], base.args[0] if base.is_power else None
+        stays = n == 1 or n % 2 == 0 if base.is_root else below is None or not below.is_root
+        if len(own) == 1 and stays:
+            found[base] = n
+        else:
+            found[elementwise("power", (inner, constant(total)))] = 1
     return found
 
 

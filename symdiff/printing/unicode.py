@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..graph.sizes import show
-from .layout import Piece, Style
-from .notation import LETTERS, Term, in_digits, reaches_outside, spelled
-from .text import decimal, group, parts_of_loop, subscripts
-
-COMPARISON, OR, AND, SUM, HADAMARD, PRODUCT, POWER, ATOM = range(1, 9)
+from .layout import AND, COMPARISON, HADAMARD, OR, POSTFIX, POWER, PRODUCT, SUM, Piece, Style, subscripts
+from .notation import LETTERS, Loop, Term, in_digits, reaches_outside, spelled
+from .text import decimal
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -53,14 +51,9 @@ class MathSigns(Style):
     barred = False  # whether a quotient's bar says where the dividend ends
 
     mapped = " ↦ "
-
-    def parenthesised(self, text: str) -> str:
-        """Return ``text`` in parentheses."""
-        return f"({text})"
-
-    def summed(self, first: str, last: str) -> str:
-        """Return the sign of a sum with its bounds."""
-        return f"Σ[{first}…{last}] "
+    #: Parentheses, a sum from one bound to another, an exponent that is a fraction, transposes, a cross product.
+    parenthesised, summed, raised_fraction = "({})".format, "Σ[{}…{}] ".format, "({})".format
+    transposed, inverse_transposed, turning = "{}ᵀ".format, "{}⁻ᵀ".format, "[{}]ₓ".format
 
     def composed(self, function: str, count: str) -> str:
         """Return a function that is applied several times."""
@@ -68,7 +61,7 @@ class MathSigns(Style):
 
     def reference(self, name: str) -> Piece:
         """Return a name; one with odd characters is quoted."""
-        return Piece(name if name.isidentifier() else repr(name), ATOM)
+        return Piece(name if name.isidentifier() else repr(name))
 
     def function(self, name: str, *args: str) -> str:
         """Return a call of a function."""
@@ -79,61 +72,29 @@ class MathSigns(Style):
         plain = exponent.lstrip("-").isdigit()
         return base + ("∘" if each else "") + (exponent.translate(_SUPERSCRIPT) if plain else f"^{exponent}")
 
-    def raised_fraction(self, text: str) -> str:
-        """Return an exponent that is a fraction."""
-        return f"({text})"
-
-    def transposed(self, text: str) -> str:
-        """Return a transpose."""
-        return f"{text}ᵀ"
-
-    def inverse_transposed(self, text: str) -> str:
-        """Return the transpose of an inverse."""
-        return f"{text}⁻ᵀ"
-
-    def indexed(self, base: str, indices: Sequence[str]) -> str:
-        """Return an element or a part of an array."""
-        return f"{base}[{', '.join(indices)}]"
-
     def unit(self, place: str) -> str:
         """Return a unit vector."""
         return "e" + (place.translate(_SUBSCRIPT) if place.isdigit() else f"[{place}]")
 
-    def fraction(self, over: str, under: str, loose: bool) -> Piece:
-        """Return a quotient; ``loose`` says that the divisor is a product."""
-        return Piece(f"{over} / {f'({under})' if loose else under}", HADAMARD)
-
     def root(self, term: Term) -> str:
         """Return a square root."""
         text, level = self.piece(term)
-        return f"√{text}" if level == ATOM else f"√({text})"
+        return f"√{text}" if level >= POSTFIX else f"√({text})"
 
     def rows_of(self, rows: Sequence[Sequence[str]], flat: bool) -> str:
         """Return a matrix, or a vector when ``flat``."""
         lines = ["[" + ", ".join(row) + "]" for row in rows]
         return lines[0] if flat else "[" + ", ".join(lines) + "]"
 
-    def at_indices(self, text: str, indices: Sequence[str]) -> str:
-        """Return the array that has the elements ``text`` at ``indices``."""
-        return f"[{', '.join(indices)}] ↦ {text}"
-
-    def turning(self, text: str) -> str:
-        """Return the matrix of the cross product with a vector."""
-        return f"[{text}]ₓ"
-
-    def joined(self, parts: Sequence[str]) -> str:
-        """Return numbers and vectors, one behind the other, as a vector."""
-        return "[" + ", ".join(parts) + "]"
-
     def cases(self, condition: str, a: str, b: str) -> Piece:
         """Return a choice."""
-        return Piece("{" + f"{a} if {condition}, else {b}" + "}", ATOM)
+        return Piece("{" + f"{a} if {condition}, else {b}" + "}")
 
     def ratio(self, p: int, q: int) -> Piece:
         """Return a fraction of whole numbers."""
         sign = "-" if p < 0 else ""
         if (abs(p), q) in _VULGAR:
-            return Piece(sign + _VULGAR[abs(p), q], SUM if sign else ATOM)
+            return Piece(sign + _VULGAR[abs(p), q], SUM if sign else POSTFIX)
         return Piece(f"{p}/{q}", HADAMARD)
 
     def constant(self, name: str) -> str:
@@ -165,7 +126,7 @@ class MathStyle(MathSigns):
 
     def called(self, name: str, *args: str) -> Piece:
         """Return a call."""
-        return Piece(self.function(name, *args), ATOM)
+        return Piece(self.function(name, *args))
 
     # ------------------------------------------------------------ leaves
 
@@ -181,66 +142,63 @@ class MathStyle(MathSigns):
             return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)
         if _is_ratio(p, name, q, digits):
             return self.ratio(p, q)
-        return Piece(digits, SUM if digits.startswith("-") else ATOM)
-
-    def _write_name(self, term: Term) -> Piece:
-        return self.reference(term.data)
+        return Piece(digits, SUM if digits.startswith("-") else POSTFIX)
 
     def _write_number(self, term: Term) -> Piece:
         return self.number(term.data)
 
     def _write_truth(self, term: Term) -> Piece:
-        return Piece("true" if term.data else "false", ATOM)
+        return Piece("true" if term.data else "false")
 
     def _write_array(self, term: Term) -> Piece:
         values = term.data
         if values.ndim > 2 or values.size > 64 or values.dtype == bool:
-            return Piece(self.function("array", show(term.shape)), ATOM)
+            return Piece(self.function("array", show(term.shape)))
         rows = values.reshape(1, -1) if values.ndim < 2 else values
         written = [[self.number(float(value)).text for value in row] for row in rows]
-        return Piece(self.rows_of(written, flat=values.ndim < 2), ATOM)
+        return Piece(self.rows_of(written, flat=values.ndim < 2))
 
     def _write_arange(self, term: Term) -> Piece:
-        return Piece(self.function("arange", *map(decimal, term.data)), ATOM)
+        return Piece(self.function("arange", *map(decimal, term.data)))
 
     def _write_filled(self, term: Term) -> Piece:
         if term.data == 0:
-            return Piece("0", ATOM)
+            return Piece("0")
         ones = self.ones if term.ndim == 1 else f"{self.ones} {self.transposed(self.ones)}" if term.ndim == 2 else ""
         if not ones:
             ones = self.indexed(self.ones, [str(size) for size in term.shape])
         if term.data == 1:
-            return Piece(ones, ATOM if term.ndim == 1 else PRODUCT)
+            return Piece(ones, POSTFIX if term.ndim == 1 else PRODUCT)
         return Piece(f"{self.number(term.data).text} {ones}", PRODUCT)
 
     def _write_eye(self, term: Term) -> Piece:
         (start, step), (rows, columns) = term.data, term.shape
         if (start, step) == (0, 1) and rows == columns:
-            return Piece(self.identity, ATOM)
+            return Piece(self.identity)
         outside = reaches_outside(start, step, rows, columns)
         if outside is not None and step == 1:
             diagonal = [str(outside)] if outside != 0 else []
-            return Piece(self.function("eye", str(rows), str(columns), *diagonal), ATOM)
-        return Piece(self.indexed(self.identity, subscripts(((start, step, rows),), (columns,))), ATOM)
+            return Piece(self.function("eye", str(rows), str(columns), *diagonal))
+        return Piece(self.indexed(self.identity, subscripts(((start, step, rows),), (columns,))))
 
     def _write_onehot(self, term: Term) -> Piece:
-        return Piece(self.unit(str(term.data)), ATOM)
+        return Piece(self.unit(str(term.data)))
 
     def _write_size(self, term: Term) -> Piece:
         text = str(term.data).replace("*", self.times)
-        return Piece(text, ATOM if text.isidentifier() else SUM)
+        return Piece(text, POSTFIX if text.isidentifier() else SUM)
 
     # ------------------------------------------------------------ arithmetic
 
     def fitted(self, arg: Term, rank: int, level: int) -> str:
         """Return an argument of an elementwise operation of ``rank`` axes; a row is repeated downwards."""
         if arg.ndim == 1 and rank == 2:
-            return f"{self.ones} {self.transposed(self.wrapped(arg, ATOM))}"
+            return f"{self.ones} {self.transposed(self.wrapped(arg))}"
         return self.wrapped(arg, level)
 
     def _write_sum(self, term: Term) -> Piece:
         parts = []
-        for place, (arg, minus) in enumerate(zip(term.args, term.data, strict=True)):
+        for place, (arg, minus) in enumerate(term.pairs):
             text = self._added(arg, term.ndim, HADAMARD if minus or place else SUM)
             parts.append(("-" if minus else "") + text if place == 0 else (" - " if minus else " + ") + text)
         return Piece("".join(parts), SUM)
@@ -288,7 +246,7 @@ class MathStyle(MathSigns):
             gap = " · " if front and front[-1].isdigit() and text[0].isdigit() else self.times if front else ""
             front += gap + text
         if not arrays:
-            return front or "1", PRODUCT if len(factors) > 1 else ATOM
+            return front or "1", PRODUCT if len(factors) > 1 else POSTFIX
         if len(arrays) == 1:
             back = self.fitted(arrays[0], rank, PRODUCT if front else HADAMARD)
         else:
@@ -302,8 +260,8 @@ class MathStyle(MathSigns):
         base, exponent = term.args
         if exponent.kind == "number" and exponent.data == 0.5:
             return Piece(self.root(base), POWER)
-        text = self.wrapped(exponent, ATOM) if exponent.kind != "number" else self._exponent(exponent.data)
-        return Piece(self.raised(self.wrapped(base, ATOM), text, each=term.ndim > 0), POWER)
+        text = self.wrapped(exponent) if exponent.kind != "number" else self._exponent(exponent.data)
+        return Piece(self.raised(self.wrapped(base), text, each=term.ndim > 0), POWER)
 
     def _exponent(self, value: float) -> str:
         fraction = in_digits(abs(value))
@@ -332,30 +290,32 @@ class MathStyle(MathSigns):
         return self.cases(*(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args))
 
     def _write_step(self, term: Term) -> Piece:
-        return Piece(self.function("step", self.plain(term.args[0])), ATOM)
+        return Piece(self.function("step", self.plain(term.args[0])))
 
     def _write_cross(self, term: Term) -> Piece:
         a, b = term.args
         return Piece(f"{self.wrapped(a, POWER)}{self.crossed}{self.wrapped(b, POWER)}", PRODUCT)
 
     def _write_skew(self, term: Term) -> Piece:
-        return Piece(self.turning(self.plain(term.args[0])), ATOM)
+        return Piece(self.turning(self.plain(term.args[0])))
 
     def _write_pad(self, term: Term) -> Piece:
         (x,) = term.args
         if term.data in (((0, 1),), ((1, 0),)):
             before, _ = term.data[0]
-            return Piece(self.joined(["0", self.plain(x)] if before else [self.plain(x), "0"]), ATOM)
+            parts = ["0", self.plain(x)] if before else [self.plain(x), "0"]
+            return Piece(self.rows_of([parts], flat=True))
         around = [show(widths) for widths in term.data]
-        return Piece(self.function("pad", self.plain(x), *around), ATOM)
+        return Piece(self.function("pad", self.plain(x), *around))
 
     def _write_call(self, term: Term) -> Piece:
         if term.data == "sqrt":
             return Piece(self.root(term.args[0]), POWER)
         if term.data in self.fences:
             left, right = self.fences[term.data]
-            return Piece(left + self.plain(term.args[0]) + right, ATOM)
-        return Piece(self.function(term.data, *(self.fitted(arg, term.ndim, COMPARISON) for arg in term.args)), ATOM)
+            return Piece(left + self.plain(term.args[0]) + right)
+        args = [self.fitted(arg, term.ndim, COMPARISON) for arg in term.args]
+        return Piece(self.function(term.data, *args))
 
     # ------------------------------------------------------------ products
 
@@ -368,29 +328,29 @@ class MathStyle(MathSigns):
 
     def _write_dot(self, term: Term) -> Piece:
         a, b = term.args
-        return Piece(f"{self.transposed(self.wrapped(a, ATOM))}{self.times}{self.chained(b)}", PRODUCT)
+        return Piece(f"{self.transposed(self.wrapped(a))}{self.times}{self.chained(b)}", PRODUCT)
 
     def _write_transpose(self, term: Term) -> Piece:
         (x,) = term.args
         if x.kind == "inv":
-            return Piece(self.inverse_transposed(self.wrapped(x.args[0], ATOM)), POWER)
-        return Piece(self.transposed(self.wrapped(x, ATOM)), POWER)
+            return Piece(self.inverse_transposed(self.wrapped(x.args[0])), POWER)
+        return Piece(self.transposed(self.wrapped(x)), POWER)
 
     def _write_outer(self, term: Term) -> Piece:
         a, b = term.args
-        return Piece(f"{self.chained(a)}{self.times}{self.transposed(self.wrapped(b, ATOM))}", PRODUCT)
+        return Piece(f"{self.chained(a)}{self.times}{self.transposed(self.wrapped(b))}", PRODUCT)
 
     def _write_diagonal(self, term: Term) -> Piece:
         more = [show(term.data)] if term.args[0].ndim > 2 else []
-        return Piece(self.function("diag", self.plain(term.args[0]), *more), ATOM)
+        return Piece(self.function("diag", self.plain(term.args[0]), *more))
 
     def _write_total(self, term: Term) -> Piece:
         (x,), axes = term.args, term.data
         if x.ndim == 2 and axes == (1,):
             return Piece(f"{self.chained(x)}{self.times}{self.ones}", PRODUCT)
         if x.ndim == 2 and axes == (0,):
-            return Piece(f"{self.transposed(self.wrapped(x, ATOM))}{self.times}{self.ones}", PRODUCT)
-        return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)), ATOM)
+            return Piece(f"{self.transposed(self.wrapped(x))}{self.times}{self.ones}", PRODUCT)
+        return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)))
 
     def _write_rows(self, term: Term) -> Piece:
         v, x = term.args
@@ -405,8 +365,8 @@ class MathStyle(MathSigns):
         if term.data == (True, False):
             return Piece(f"{self.chained(x)}{self.times}{self.transposed(self.ones)}", PRODUCT)
         if x.ndim == 0:
-            return Piece(self.rows_of([[self.plain(x)]], flat=term.ndim == 1), ATOM)
-        return Piece(self.indexed(self.wrapped(x, ATOM), [":" if old else "None" for old in term.data]), ATOM)
+            return Piece(self.rows_of([[self.plain(x)]], flat=term.ndim == 1))
+        return self.part(x, [":" if old else "None" for old in term.data])
 
     def _write_broadcast(self, term: Term) -> Piece:
         (x,) = term.args
@@ -418,7 +378,7 @@ class MathStyle(MathSigns):
             return self.piece(x)
         if term.ndim == 2 and x.ndim == 1:
             return Piece(self.fitted(x, 2, POWER), PRODUCT)
-        return Piece(self.function("broadcast", self.plain(x), show(term.shape)), ATOM)
+        return Piece(self.function("broadcast", self.plain(x), show(term.shape)))
 
     def _write_tensor(self, term: Term) -> Piece:
         labels, out = term.data
@@ -426,32 +386,13 @@ class MathStyle(MathSigns):
         two_matrices = [arg.ndim for arg in term.args] == [2, 2]
         if (two_matrices and labels == ((0, 2), (1, 3))) or (in_order and not two_matrices):
             return Piece(self.tensor.join(self._tensor_factor(arg) for arg in term.args), PRODUCT)
-        parts = []
-        for arg, own in zip(term.args, labels, strict=True):
-            base = self.delta if arg.kind == "eye" and arg.data == (0, 1) else self.wrapped(arg, ATOM)
-            parts.append(self.indexed(base, [LETTERS[label % len(LETTERS)] for label in own]))
-        return Piece(self.times.join(parts), PRODUCT)
+        letters = [[LETTERS[label % len(LETTERS)] for label in own] for own in labels]
+        return Piece(self.times.join(map(self.element, term.args, letters)), PRODUCT)
 
-    def _write_by_index(self, term: Term) -> Piece:
-        out, products = term.data
-        parts: list[str] = []
-        for product in products:
-            elements = [self._element(term.args[at], own) for at, own in product.factors]
-            scalars = [self.wrapped(term.args[at], PRODUCT) for at in product.scalars]
-            if len(scalars) > 1 and scalars[0][-1].isdigit() and scalars[1][0].isdigit():
-                scalars[:2] = [f"{scalars[0]} · {scalars[1]}"]
-            text = self.times.join([*scalars, *elements])
-            if product.divisors:
-                under = self.times.join(self.wrapped(term.args[at], PRODUCT) for at in product.divisors)
-                loose = len(product.divisors) > 1 or self.piece(term.args[product.divisors[0]]).level < POWER
-                text = self.fraction(text, under, loose=loose).text
-            sign = (" - " if product.minus else " + ") if parts else "-" if product.minus else ""
-            parts.append(sign + text)
-        return Piece(self.at_indices("".join(parts), out), OR)
-
-    def _element(self, term: Term, indices: Sequence[str]) -> str:
+    def element(self, term: Term, indices: Sequence[str]) -> str:
+        """Return an element of an array; of the identity by its letter."""
         identity = term.kind == "eye" and term.data == (0, 1)
-        return self.indexed(self.delta if identity else self.wrapped(term, ATOM), indices)
+        return self.indexed(self.delta, indices) if identity else super().element(term, indices)
 
     def _tensor_factor(self, term: Term) -> str:
         if term.kind == "eye" and term.data == (0, 1):
@@ -459,22 +400,6 @@ class MathStyle(MathSigns):
         return self.wrapped(term, POWER)
 
     # ------------------------------------------------------------ structure
-
-    def _write_index(self, term: Term) -> Piece:
-        (x,) = term.args
-        return Piece(self.indexed(self.wrapped(x, ATOM), subscripts(term.data, x.shape)), ATOM)
-
-    def _write_take(self, term: Term) -> Piece:
-        axis, places = term.data
-        return Piece(self.indexed(self.wrapped(term.args[0], ATOM), [*[":"] * axis, str(list(places))]), ATOM)
-
-    def _write_picked(self, term: Term) -> Piece:
-        x, at = term.args
-        axis, shared = term.data
-        if shared:
-            more = [f"axis={axis}", f"shared={shared}"]
-            return Piece(self.function("take_at", self.plain(x), self.plain(at), *more), ATOM)
-        return Piece(self.indexed(self.wrapped(x, ATOM), [*[":"] * axis, self.plain(at)]), ATOM)
 
     def _write_reduce(self, term: Term) -> Piece:
         (x,), (name, axes) = term.args, term.data
@@ -485,20 +410,20 @@ class MathStyle(MathSigns):
             return self.fraction(over, left + self.plain(x) + right, loose=False)
         if along and name in self.fences:
             left, right = self.fences[name]
-            return Piece(left + self.plain(x) + right, ATOM)
-        return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))), ATOM)
+            return Piece(left + self.plain(x) + right)
+        return Piece(self.function(name, self.plain(x), *([] if along else _axes(axes, 99))))
 
     def _write_concatenate(self, term: Term) -> Piece:
         parts = [self.plain(arg) for arg in term.args]
-        return Piece(self.function("concatenate", *parts, f"axis={term.data}"), ATOM)
+        return Piece(self.function("concatenate", *parts, f"axis={term.data}"))
 
     def _write_stack(self, term: Term) -> Piece:
         if term.data == 0 and all(arg.ndim == 0 for arg in term.args):
-            return Piece(self.rows_of([[self.plain(arg) for arg in term.args]], flat=True), ATOM)
+            return Piece(self.rows_of([[self.plain(arg) for arg in term.args]], flat=True))
         rows = [self._row(arg) for arg in term.args] if term.data == 0 and term.ndim == 2 else [[]]
         if all(rows):
-            return Piece(self.rows_of(rows, flat=False), ATOM)
-        return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"), ATOM)
+            return Piece(self.rows_of(rows, flat=False))
+        return Piece(self.function("stack", *(self.plain(arg) for arg in term.args), f"axis={term.data}"))
 
     def _row(self, term: Term) -> list[str]:
         """Return the elements of a row that is written out, none of any other."""
@@ -515,53 +440,50 @@ class MathStyle(MathSigns):
     def _write_cumulative(self, term: Term) -> Piece:
         name, axis, backwards = term.data
         more = (["backwards"] if backwards else []) + ([f"axis={axis}"] if term.ndim > 1 else [])
-        return Piece(self.function(name, self.plain(term.args[0]), *more), ATOM)
+        return Piece(self.function(name, self.plain(term.args[0]), *more))
 
     def _write_inv(self, term: Term) -> Piece:
-        return Piece(self.raised(self.wrapped(term.args[0], ATOM), "-1"), POWER)
+        return Piece(self.raised(self.wrapped(term.args[0]), "-1"), POWER)
 
     def _write_matrix(self, term: Term) -> Piece:
         if term.data == "solve":
             a, b = term.args
             if a.kind == "transpose":
-                inverse = self.inverse_transposed(self.wrapped(a.args[0], ATOM))
+                inverse = self.inverse_transposed(self.wrapped(a.args[0]))
             else:
-                inverse = self.raised(self.wrapped(a, ATOM), "-1")
+                inverse = self.raised(self.wrapped(a), "-1")
             return Piece(f"{inverse}{self.times}{self.chained(b)}", PRODUCT)
         if term.data == "logabsdet":
-            return Piece(self.function("log", "|" + self.function("det", self.plain(term.args[0])) + "|"), ATOM)
+            inside = self.function("det", self.plain(term.args[0]))
+            return Piece(self.function("log", f"|{inside}|"))
         name, differential, _ = term.data.partition("_differential")
         name = f"d {name.replace('adjugate', 'adj')}" if differential else term.data
-        return Piece(self.function(name, *map(self.plain, term.args)), ATOM)
-
-    def _write_mapping(self, term: Term) -> Piece:
-        return Piece(f"{self.reference(term.data).text}{self.mapped}{self.plain(term.args[0])}", OR - 1)
+        return Piece(self.function(name, *map(self.plain, term.args)))
 
     def _write_series(self, term: Term) -> Piece:
         letter, length = term.data
         sign = self.summed(f"{self.reference(letter.data).text}=0", str(length - 1))
         return Piece(f"{sign}{self.wrapped(term.args[0], PRODUCT)}", SUM)
 
-    def _write_recurrence(self, term: Term) -> Piece:
-        loop = term.data
-        length, letters = str(loop.length), [self.reference(letter.data).text for letter in loop.letters]
-        starts, rows, after, outputs = ([self.plain(arg) for arg in args] for args in parts_of_loop(term))
-        start, on = group(starts, self.parenthesised), group([*after, *outputs], self.parenthesised)
-        if loop.condition and not rows:
-            carried, on = group(letters[1:], self.parenthesised), group(after, self.parenthesised)
-            goes_on, step = f"{carried}{self.mapped}{outputs[0]}", f"{carried}{self.mapped}{on}"
-            text = self.function("while", goes_on, step, start, length)
-            several = loop.carried > 1 and loop.part is not None
-            return Piece(self.indexed(text, [str(loop.part)]) if several else text, ATOM)
-        if not rows and not outputs and loop.part is not None:
-            carried = group(letters[1 : 1 + loop.carried], self.parenthesised)
-            text = self.composed(self.parenthesised(f"{carried}{self.mapped}{on}"), length) + f"({start})"
-            return Piece(self.indexed(text, [str(loop.part)]) if loop.carried > 1 else text, ATOM)
-        taken = group(letters[1:] if rows else [*letters[1:], letters[0]], self.parenthesised)
-        over = group(rows, self.parenthesised) if rows else length
-        back = ["backwards"] if loop.reverse else []
-        text = self.function("scan", f"{taken}{self.mapped}{on}", *([start] if starts else []), over, *back)
-        return Piece(text if loop.part is None else self.indexed(text, [str(loop.part)]), ATOM)
+    def factors(self, terms: Sequence[Term]) -> list[str]:
+        """Return scalars as they stand side by side in a product."""
+        texts = [self.wrapped(term, PRODUCT) for term in terms]
+        if len(texts) > 1 and texts[0][-1].isdigit() and texts[1][0].isdigit():
+            texts[:2] = [f"{texts[0]} · {texts[1]}"]
+        return texts
+
+    def iterated(self, step: str, start: str, count: str) -> str:
+        """Return a function that is applied several times."""
+        return f"{self.composed(self.parenthesised(step), count)}({start})"
+
+    def scanned(self, loop: Loop, letters: list[str], parts: Sequence[list[str]]) -> str:
+        """Return a loop along arrays, with what is carried and what is written together."""
+        starts, rows, after, outputs = parts
+        taken = self.group(letters[1:] if rows else [*letters[1:], letters[0]])
+        step = f"{taken}{self.mapped}{self.group(after + outputs)}"
+        over = self.group(rows) if rows else str(loop.length)
+        text = self.function("scan", step, *[self.group(starts)] * bool(starts), over, *["backwards"] * loop.reverse)
+        return text if loop.part is None else self.indexed(text, [str(loop.part)])
 
 
 def _axes(axes: tuple[int, ...], rank: int) -> list[str]:

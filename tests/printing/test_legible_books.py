@@ -114,7 +114,7 @@ ROWS = [
     Row("1/(exp(a/t)-1)", "t", {"a": (), "t": ()},
         "0.25 * a / (t ** 2 * sinh(0.5 * a / t) ** 2)"),
     Row("h*n**3/(exp(h*n/k)-1)", "n", {"h": (), "n": (), "k": ()},
-        "q = h * n / k\n(3 * h * n ** 2 - h ** 2 * n ** 3 / (k * (1 - exp(-q)))) / (exp(q) - 1)"),
+        "q = h * n / k\nh * n ** 2 * (3 - h * n / (k * (1 - exp(-q)))) / (exp(q) - 1)"),
     # a bond's price by its yield, and SABR's logarithm by its argument
     Row("sum(c/(1+r)**t)", "r", {"c": "n", "t": "n", "r": ()},
         "-sum(t * c / (1 + r) ** (t + 1))"),
@@ -159,7 +159,7 @@ ROWS = [
     Row("-M*c**2*sqrt(1+v@v/c**2)", "v", {"M": (), "c": (), "v": 3},
         "-M * v / sqrt(1 + v @ v / c ** 2)"),
     Row("1/(exp(h*w/(q*T))-1)", "T", {"h": (), "w": (), "q": (), "T": ()},
-        "q1 = h * w / (q * T)\nh * w / (q * T ** 2 * (exp(q1) - 1) * (1 - exp(-q1)))"),
+        "0.25 * h * w / (q * T ** 2 * sinh(0.5 * h * w / (q * T)) ** 2)"),
     Row("R*T/(V-b)-a/V**2", "V", {"R": (), "T": (), "V": (), "a": (), "b": ()},
         "2 * a / V ** 3 - R * T / (V - b) ** 2"),
     Row("Vmax*s/(Km+s)", "s", {"Vmax": (), "Km": (), "s": ()},

@@ -18,7 +18,7 @@ Files
     unit_steps      unit steps, conditions of an interval
     named_forms     cross products, zeros around an array, permutations
     common_factors  signs, numbers and matrices in common, in derivatives, by words of matrices
-    entries         matrices by their entries, each written where it stands; matrices beside transposes
+    transposes      matrices beside their transposes, directions in chains
     differences     differences of neighbours, first and second ones, along any axis
     sums            common arrays in front of sums, squares of differences, traces of products, eigenvectors
 Add
@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import common_factors, entries, named_forms, numbers, sums, unit_steps
+from . import common_factors, named_forms, numbers, sums, transposes, unit_steps
 from .differences import DIFFERENCES
 from .from_graph import written
 from .numbers import in_digits, spelled
 from .reader import Reader, Readings
-from .terms import LETTERS, Loop, Term, counted, names_in, postorder, reaches_outside, transpose
+from .terms import LETTERS, Loop, Term, centred, counted, names_in, postorder, reaches_outside, transpose
 
 __all__ = [
     "DIFFERENCES",
@@ -44,6 +44,7 @@ __all__ = [
     "Reader",
     "Readings",
     "Term",
+    "centred",
     "counted",
     "in_digits",
     "names_in",
@@ -77,6 +78,6 @@ def read(
     """
     rules = [*more, numbers.ARRAYS, unit_steps.RULES, named_forms.RULES]
     if derived:
-        rules += [unit_steps.DERIVED, common_factors.RULES, entries.RULES, numbers.RULES, named_forms.DERIVED]
+        rules += [unit_steps.DERIVED, common_factors.RULES, transposes.RULES, numbers.RULES, named_forms.DERIVED]
         rules += [sums.RULES, *behind]
     return Reader(rules).read(roots)

@@ -6,7 +6,7 @@ over. So are vectors of neighbours, x[i - 1] + x[i + 1], in the styles that writ
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
@@ -18,20 +18,13 @@ from .terms import LETTERS, Term, names_in, number, postorder
 _MOST = 16
 
 
-class IndexedFactor(NamedTuple):
-    """An element of an array: which argument of the term, and its indices as they are written."""
-
-    place: int
-    indices: tuple[str, ...]
-
-
 class IndexedTerm(NamedTuple):
-    """A term of the sum: its sign, scalars and divisors (places among the arguments), and elements."""
+    """A term of the sum: its sign, scalars and divisors, and arrays, each with its indices as they are written."""
 
     minus: bool
-    scalars: tuple[int, ...]
-    divisors: tuple[int, ...]
-    factors: tuple[IndexedFactor, ...]
+    scalars: list[Term]
+    divisors: list[Term]
+    factors: list[tuple[Term, tuple[str, ...]]]
 
 
 class IndexForm(NamedTuple):
@@ -93,7 +86,8 @@ def by_index(root: Term, *, neighbours: bool, taken: Iterable[str] = ()) -> Term
         return None
     if wanted == "shift" and not all(writer.is_moved(product) for product in products):
         return None
-    return _assembled(root, products, _letters({*taken, *names_in(below)}))
+    known = {*taken, *names_in(below)}
+    return _assembled(root, products, [letter for letter in LETTERS if letter not in known])
 
 
 class _Splitter:
@@ -110,7 +104,7 @@ class _Splitter:
             return [self.scalar(term)]
         if term.kind == "sum" and term.ndim == self.rank:
             parts = []
-            for arg, minus in zip(term.args, term.data, strict=True):
+            for arg, minus in term.pairs:
                 for product in self.spread(arg, labels, term.shape):
                     product.minus ^= minus
                     parts.append(product)
@@ -120,7 +114,7 @@ class _Splitter:
             for product in parts:
                 product.minus ^= True
             return parts
-        if term.kind == "product" and not any(arg.ndim and d for arg, d in zip(term.args, term.data, strict=True)):
+        if term.kind == "product" and not any(arg.ndim and d for arg, d in term.pairs):
             return self.multiplied(term, labels)
         moved = self.moved(term, labels)
         if moved is not None:
@@ -143,16 +137,13 @@ class _Splitter:
 
     def scalar(self, term: Term) -> _Product:
         """Return a number as a product."""
-        inner = term.args[0] if term.kind == "negative" else term
-        if inner.kind != "product":
-            return _Product(term is not inner, [inner])
-        over, under = inner.factors
-        return _Product(term is not inner, over, under)
+        minus, inner = term.signed
+        return _Product(minus, *(inner.factors if inner.kind == "product" else ([inner],)))
 
     def multiplied(self, term: Term, labels: tuple[int, ...]) -> list[_Product]:
         """Split a product element by element."""
         parts = [_Product()]
-        for arg, divides in zip(term.args, term.data, strict=True):
+        for arg, divides in term.pairs:
             if divides:
                 parts = [part.times(_Product(divisors=[arg])) for part in parts]
                 continue
@@ -233,42 +224,21 @@ def _few(parts: list[_Product]) -> list[_Product]:
     return parts
 
 
-def _letters(taken: Container[str]) -> Iterator[str]:
-    """Go through the letters that are not taken."""
-    yield from (letter for letter in LETTERS if letter not in taken)
-
-
-def _assembled(root: Term, products: Sequence[_Product], letters: Iterator[str]) -> Term | None:
-    args: dict[int, Term] = {}
-    places: dict[int, int] = {}
-
-    def place(term: Term) -> int:
-        args[id(term)] = term
-        return places.setdefault(id(term), len(places))
-
-    names: dict[int, str] = {}
-    labels = [*range(root.ndim), *(label for p in products for _, own in p.factors for label, _ in own)]
-    for label in labels:
-        if label not in names:
-            letter = next(letters, None)
-            if letter is None:
-                return None
-            names[label] = letter
+def _assembled(root: Term, products: Sequence[_Product], letters: Sequence[str]) -> Term | None:
+    own = (label for p in products for _, labels in p.factors for label, _ in labels)
+    labels = dict.fromkeys([*range(root.ndim), *own])
+    names = dict(zip(labels, letters, strict=False))
+    if len(names) < len(labels):
+        return None
     made = []
-    for product in products:
-        factors = [*product.factors, *_repeated(product, root.shape)]
-        made.append(
-            IndexedTerm(
-                product.minus,
-                tuple([place(term) for term in product.scalars]),
-                tuple([place(term) for term in product.divisors]),
-                tuple([IndexedFactor(place(term), _written(own, names)) for term, own in factors]),
-            )
-        )
+    for p in products:
+        factors = [(term, _written(own, names)) for term, own in (*p.factors, *_repeated(p, root.shape))]
+        made.append(IndexedTerm(p.minus, p.scalars, p.divisors, factors))
     first = next((at for at, product in enumerate(made) if not product.minus), 0)
     made = [made[first], *made[:first], *made[first + 1 :]]
+    args = dict.fromkeys(x for p in made for x in (*p.scalars, *p.divisors, *(term for term, _ in p.factors)))
     form = IndexForm(tuple(names[label] for label in range(root.ndim)), tuple(made))
-    return Term("by_index", tuple(args.values()), form, root.shape)
+    return Term("by_index", tuple(args), form, root.shape)
 
 
 def _written(labels: Sequence[tuple[int, int]], names: Mapping[int, str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .named_forms import is_identity
+from .named_forms import holds_turn, is_identity
 from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
 from .terms import CHAIN, SHORT, Term, transpose
@@ -30,8 +30,7 @@ class Scaled(NamedTuple):
 
 def split_scalars(reader: Reader, term: Term) -> Scaled:
     """Return a product with its scalars apart; of anything else the sign at most."""
-    negative = term.kind == "negative"
-    core = term.args[0] if negative else term
+    negative, core = term.signed
     if core.kind != "product" or len(core.args) > _MOST_TERMS:
         return Scaled(negative, [], [], core)
     over, under = core.factors
@@ -163,35 +162,50 @@ def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
 
 
 @RULES.of("negative")
-def _twice_negative(reader: Reader, term: Term) -> Term | None:
-    (x,) = term.args
-    return x.args[0] if x.kind == "negative" else None
+def _sign_inside(reader: Reader, term: Term) -> Term | None:
+    """Write a sign as that of the other difference: -(a - b) is b - a, -((y - 1) / p + y / q) is (1 - y) / p - y / q.
 
-
-@RULES.of("negative")
-def _negative_difference(reader: Reader, term: Term) -> Term | None:
-    """Write the sign of a product with a difference as that of the other difference.
-
-    In a product of numbers, it is one from a number or a function; x - m stays as it is.
+    In a product of numbers the difference is one from a number or a function; x - m stays as it is, but as a divisor.
     """
-    (x,) = term.args
-    if x.kind not in ("matmul", "product", "total"):
-        return None
-    differences = (k for k, arg in enumerate(x.args) if arg.kind == "sum" and arg.data == (False, True))
+    (whole,) = term.args
+    x = whole.args[0] if whole.kind == "diag" else whole
+    if x.kind == "negative" and x is whole:
+        return x.args[0]
     if x.kind == "product":
-        differences = (
-            k for k in differences if not x.data[k] and any(arg.kind in ("call", "number") for arg in x.args[k].args)
-        )
-    place = next(differences, None)
-    if place is None:
+        return _other_way(reader, x, _is_of_function) or _other_way(reader, x, lambda _, below: below)
+    if x.kind in ("matmul", "total"):
+        return _other_way(reader, x, lambda *_: True)
+    if x.kind != "sum":
         return None
-    args = [*x.args[:place], _other_way(reader, x.args[place]), *x.args[place + 1 :]]
-    return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
+    parts = [(arg, not minus) for arg, minus in x.pairs]
+    for k, (part, kept) in enumerate(parts if len(parts) <= _MOST else ()):
+        turned = _other_way(reader, part, _is_less_number) if kept and part.kind == "product" else None
+        if turned is not None:
+            total = reader.sum([(turned, False), *parts[:k], *parts[k + 1 :]], x.shape)
+            return total if x is whole else reader.make("diag", (total,), whole.data, whole.shape)
+    # the halves of a cross product meet by their signs
+    if x is not whole or not any(x.data) or any(map(holds_turn, x.args)):
+        return None
+    return reader.sum(parts, x.shape)
 
 
-def _other_way(reader: Reader, difference: Term) -> Term:
-    a, b = difference.args
-    return reader.sum([(b, False), (a, True)], difference.shape)
+def _is_of_function(gap: Term, below: bool) -> bool:
+    return not below and any(arg.kind in ("call", "number") for arg in gap.args)
+
+
+def _is_less_number(gap: Term, below: bool) -> bool:
+    return not below and gap.args[1].kind == "number"
+
+
+def _other_way(reader: Reader, x: Term, fits: Callable[[Term, bool], bool]) -> Term | None:
+    """Return a term with the first difference among its arguments that fits the other way round; None without one."""
+    below = x.data if x.kind == "product" else (False,) * len(x.args)
+    for k, (arg, divides) in enumerate(zip(x.args, below, strict=True)):
+        if arg.kind == "sum" and arg.data == (False, True) and fits(arg, divides):
+            other = reader.sum([(arg.args[1], False), (arg.args[0], True)], arg.shape)
+            args = [*x.args[:k], other, *x.args[k + 1 :]]
+            return reader.chain(args) if x.kind == "matmul" else reader.make(x.kind, args, x.data, x.shape)
+    return None
 
 
 @RULES.of("matmul")
@@ -215,7 +229,7 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
     """Write the transpose of a product, or of a sum, without a sign of its own where there are fewer of them then."""
     (x,) = term.args
     before = count_transposes(x)
-    if x.kind not in ("matmul", "sum") or before is None or any(part.shape != x.shape for part in _added(x)):
+    if before is None or (x.kind != "matmul" and (x.kind != "sum" or any(part.shape != x.shape for part in x.args))):
         return None
     if x.kind == "matmul":
         found = reader.chain([turned_over(reader, factor) for factor in x.args[::-1]])
@@ -224,10 +238,6 @@ def _transposed_inside(reader: Reader, term: Term) -> Term | None:
         found = reader.sum(list(zip(parts, x.data, strict=True)), term.shape)
     after = count_transposes(found)
     return found if after is not None and after <= before else None
-
-
-def _added(x: Term) -> tuple[Term, ...]:
-    return x.args if x.kind == "sum" else ()
 
 
 @RULES.of("inv")
@@ -245,13 +255,12 @@ def _flat(reader: Reader, term: Term) -> Term | None:
     over: list[Term] = []
     under: list[Term] = []
     minus = changed = False
-    for arg, divides in zip(term.args, term.data, strict=True):
-        inner = arg
-        if arg.kind == "negative":
-            minus, changed, inner = not minus, True, arg.args[0]
+    for arg, divides in term.pairs:
+        negative, inner = arg.signed
+        minus, changed = minus != negative, changed or negative
         if inner.kind == "product" and len(inner.args) <= SHORT:
             changed = True
-            for factor, own in zip(inner.args, inner.data, strict=True):
+            for factor, own in inner.pairs:
                 (under if own != divides else over).append(factor)
         else:
             (under if divides else over).append(inner)
@@ -293,8 +302,7 @@ def _quotients_inside(reader: Reader, term: Term, divisor: Term, levels: int = 4
 
 
 def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
-    negative = part.kind == "negative"
-    core = part.args[0] if negative else part
+    negative, core = part.signed
     if core.kind != "product" or not core.ndim:
         return part
     over, under = core.factors
@@ -311,17 +319,15 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
 def _signs(reader: Reader, term: Term) -> Term | None:
     """Write the signs of terms as those of the sum, and a sum among the terms as part of it."""
     parts: list[tuple[Term, bool]] = []
-    for arg, own in zip(term.args, term.data, strict=True):
-        minus = own
-        inner = arg
-        if inner.kind == "negative":
-            inner, minus = inner.args[0], not minus
+    for arg, own in term.pairs:
+        negative, inner = arg.signed
+        minus = own != negative
         flat = inner.kind == "sum" and len(inner.args) <= SHORT and inner.shape == term.shape
         if flat and not _is_repeated(inner, term):
-            parts += [(each, minus != sign) for each, sign in zip(inner.args, inner.data, strict=True)]
+            parts += [(each, minus != sign) for each, sign in inner.pairs]
         else:
             parts.append((inner, minus))
-    if parts == list(zip(term.args, term.data, strict=True)):
+    if parts == term.pairs:
         return None
     return reader.sum(parts, term.shape)
 
@@ -349,7 +355,7 @@ def _holds(whole: Term, part: Term) -> bool:
 @RULES.of("sum")
 def _same_terms(reader: Reader, term: Term) -> Term | None:
     """Write a term that is added to itself with a number in front."""
-    parts = list(zip(term.args, term.data, strict=True))
+    parts = term.pairs
     if len(parts) > _MOST or len(set(parts)) == len(parts):
         return None
     made = []
@@ -371,7 +377,7 @@ def _common_scalars(reader: Reader, term: Term) -> Term | None:
 
 def in_front(reader: Reader, term: Term, fits: Callable[[Term], bool]) -> Term | None:
     """Return a sum with the factors that fit, and that all terms have, in front; None where there are none."""
-    cores = [arg.args[0] if arg.kind == "negative" else arg for arg in term.args]
+    cores = [arg.signed[1] for arg in term.args]
     factors = [core.factors if core.kind == "product" and len(core.args) <= _MOST else ([core], []) for core in cores]
     over, left = _in_common([top for top, _ in factors], fits)
     under, below = _in_common([bottom for _, bottom in factors], fits)
@@ -469,7 +475,7 @@ def _common_letters(reader: Reader, term: Term) -> Term | None:
         inner.append((reader.product([*scalars, of], divisors, of.shape), (parts[k].minus != term.data[k]) != opposite))
     total = MatrixFactor(kind, reader.sum(inner, max((of.shape for of, _ in inner), key=len)))
     made = joined(reader, [*first[:count], total][::step]).of
-    pairs = enumerate(zip(term.args, term.data, strict=True))
+    pairs = enumerate(term.pairs)
     new = (reader.product([*over, made], under, term.shape), False)
     return reader.sum([new if k == same[0] else pair for k, pair in pairs if k not in same[1:]], term.shape)
 

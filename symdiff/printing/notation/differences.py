@@ -45,7 +45,7 @@ def _differences(reader: Reader, term: Term) -> Term | None:
     """
     if len(term.args) > _MOST:
         return None
-    parts = list(zip(term.args, term.data, strict=True))
+    parts = term.pairs
     rows: dict[Hashable, dict[Dim, tuple[int, _Moved]]] = {}
     for k, part in enumerate(parts):
         moved = _moved(reader, *part)
@@ -111,14 +111,14 @@ def _spread_out(reader: Reader, term: Term) -> Term | None:
     if x.kind != "sum" or len(x.args) > _MOST:
         return None
     axes = {axis for axis, widths in enumerate(term.data) if widths != (0, 0)}
-    moved = [_moved(reader, arg, minus) for arg, minus in zip(x.args, x.data, strict=True)]
+    moved = [_moved(reader, arg, minus) for arg, minus in x.pairs]
     if len(axes) != 1 or any(one is None or one.kind != "pad" or one.axis not in axes for one in moved):
         return None
     if len({id(one.of) for one in moved if one is not None}) != 1:
         return None
     (axis,) = axes
     parts = []
-    for arg, minus in zip(x.args, x.data, strict=True):
+    for arg, minus in x.pairs:
         negative, scalars, _, core = split_scalars(reader, arg)
         part = padded(reader, core, axis, term.data[axis])
         parts.append((reader.product([*scalars, part], [], term.shape), negative != minus))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...errors import ShapeError
 from ...graph import Node, axes_of, broadcast_shapes, constant, elementwise, parts_of, postorder, step_number
@@ -22,7 +22,7 @@ from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import Shape, product
 from ...rewrite.facts import is_definite, is_symmetric
 from .contractions import is_kronecker, recognise, written_contraction
-from .terms import SHORT, Loop, Term, expand, index, number, quotient, times, total_of, transpose, vector_of
+from .terms import SHORT, Loop, Term, centred, expand, index, number, quotient, times, total_of, transpose, vector_of
 from .terms import postorder as postorder_of_terms
 
 __all__ = ["INNER", "result_of_loop"]
@@ -98,7 +98,7 @@ def _summed(term: Term) -> Term:
     zero = start.kind in ("number", "filled") and start.data == 0.0
     if not zero or after.kind != "sum":
         return term
-    pairs = list(zip(after.args, after.data, strict=True))
+    pairs = after.pairs
     others = [(arg, minus) for arg, minus in pairs if arg is not carried[loop.part]]
     if len(others) != len(pairs) - 1 or (carried[loop.part], False) not in pairs:
         return term
@@ -151,11 +151,6 @@ def _isotropic(node: Node, args: Sequence[Term], names: Collection[str], write: 
     return Term("function", (of, g, *directions), "isotropic" + suffix, node.shape)
 
 
-def _exponential(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
-    name = "expm" if len(args) == 1 else "expm_differential"
-    return Term("function", tuple(args), name, node.shape)
-
-
 def _custom(node: Node, args: Sequence[Term], names: Collection[str], write: Write) -> Term:
     """Write a custom function by its name, a solution by its equations, functions of a letter of their own."""
     rule = node.payload.rule
@@ -175,7 +170,6 @@ INNER: dict[str, Callable[[Node, Sequence[Term], Collection[str], Write], Term]]
     "recurrence": _recurrence,
     "spectral": _spectral,
     "isotropic": _isotropic,
-    "expm": _exponential,
 }
 
 
@@ -254,10 +248,10 @@ class _Writer:
         for part, power in parts:
             divides = power < 0
             term = self.terms[part]
-            if term.kind == "negative":
-                negative, term = not negative, term.args[0]
+            minus, term = term.signed
+            negative ^= minus
             if term.kind == "product" and len(term.args) <= SHORT:
-                for arg, own in zip(term.args, term.data, strict=True):
+                for arg, own in term.pairs:
                     (under if own != divides else over).append(arg)
                 continue
             inverse = _inverse_power(term)
@@ -343,13 +337,9 @@ def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
     (x,), axes = above[0].args, above[0].data
     if below[0].data != product(x.shape[axis] for axis in axes):
         return None
-    if x.kind == "power" and x.args[1].kind == "number" and x.args[1].data == 2 and x.args[0].kind == "sum":
-        gap = x.args[0]
-        if len(gap.args) == 2 and gap.data == (False, True):
-            own, mean = gap.args
-            mean = mean.args[0] if mean.kind == "expand" else mean
-            if mean.kind == "reduce" and mean.data == ("mean", axes) and mean.args[0] is own:
-                return Term("reduce", (own,), ("var", axes), above[0].shape)
+    gap = centred(x.args[0]) if x.kind == "power" and x.args[1].data == 2.0 else None
+    if gap is not None and gap[1] == axes:
+        return Term("reduce", gap[:1], ("var", axes), above[0].shape)
     return Term("reduce", (x,), ("mean", axes), above[0].shape)
 
 
@@ -525,47 +515,47 @@ def write_named_function(node: Node, args: Sequence[Term]) -> Term:
     return Term("function", tuple(args), name, node.shape)
 
 
+def _plain(kind: str, data: Callable[[Node], Any] = lambda node: None) -> Callable[[Node, Sequence[Term]], Term]:
+    """Return a writer of a kind of term that has the arguments and the shape of its node."""
+    return lambda node, args: Term(kind, tuple(args), data(node), node.shape)
+
+
 #: Writers of the notations of the table of primitives.
 _NOTATIONS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "input": write_input,
     "constant": write_constant,
-    "eye": lambda node, args: Term("eye", (), tuple(node.payload), node.shape),
-    "onehot": lambda node, args: Term("onehot", (), node.payload.at, node.shape),
-    "size": lambda node, args: Term("size", (), node.payload.size, ()),
+    "eye": _plain("eye", lambda node: tuple(node.payload)),
+    "onehot": _plain("onehot", lambda node: node.payload.at),
+    "size": _plain("size", lambda node: node.payload.size),
     "tensor": written_contraction,
     "reshape": write_reshape,
     "index": write_slice,
     "pad": write_pad,
-    "take": lambda node, args: Term(
-        "take", tuple(args), (node.payload.axis + node.ndim, node.payload.indices), node.shape
-    ),
+    "take": _plain("take", lambda node: (node.payload.axis + node.ndim, node.payload.indices)),
     "scatter": write_scatter,
-    "picked": lambda node, args: Term(
-        "picked", tuple(args), (node.payload[0] + args[0].ndim, node.payload[1]), node.shape
-    ),
-    "put": lambda node, args: Term("put", tuple(args), (node.payload[0] + node.ndim, node.payload[1]), node.shape),
-    "cumulative": lambda node, args: Term(
-        "cumulative", tuple(args), (node.op, node.payload.axis + node.ndim, node.payload.reverse), node.shape
-    ),
-    "arranged": lambda node, args: Term("arranged", tuple(args), (node.payload.axis, node.payload.reverse), node.shape),
-    "triangle": lambda node, args: Term("triangle", (args[0],), tuple(node.payload), node.shape),
+    "picked": _plain("picked", lambda node: (node.payload[0] + node.args[0].ndim, node.payload[1])),
+    "put": _plain("put", lambda node: (node.payload[0] + node.ndim, node.payload[1])),
+    "cumulative": _plain("cumulative", lambda node: (node.op, node.payload.axis + node.ndim, node.payload.reverse)),
+    "arranged": _plain("arranged", lambda node: (node.payload.axis, node.payload.reverse)),
+    "triangle": _plain("triangle", lambda node: tuple(node.payload)),
     "concatenate": write_concatenation,
     "reduce": lambda node, args: Term("reduce", tuple(args[:1]), (node.op, axes_of(node, node.args[0])), node.shape),
-    "matrix": lambda node, args: Term("matrix", tuple(args), node.op, node.shape),
+    "matrix": _plain("matrix", lambda node: node.op),
     "recurrence": write_named_function,
-    "inv": lambda node, args: Term("inv", (args[0],), None, node.shape),
+    "inv": _plain("inv"),
     "function": write_named_function,
-    "named": lambda node, args: Term("named", tuple(args), node.payload, node.shape),
+    "named": _plain("named", lambda node: node.payload),
 }
 complete(_NOTATIONS, __name__, {row.notation for row in PRIMITIVES.values()})
 
 WRITERS: dict[str, Callable[[Node, Sequence[Term]], Term]] = {
     "negative": write_negative,
     "power": write_power,
-    "logical_and": lambda node, args: Term("and", tuple(args), None, node.shape),
-    "logical_or": lambda node, args: Term("or", tuple(args), None, node.shape),
-    "logical_not": lambda node, args: Term("not", tuple(args), None, node.shape),
+    "logical_and": _plain("and"),
+    "logical_or": _plain("or"),
+    "logical_not": _plain("not"),
     "where": lambda node, args: Term("where", tuple(trim(args, node.shape)), None, node.shape),
     "to_real": lambda node, args: Term("where", (args[0], number(1.0), number(0.0)), None, node.shape),
     **{name: _NOTATIONS[row.notation] for name, row in PRIMITIVES.items()},
+    "expm": _plain("function", lambda node: "expm" if len(node.args) == 1 else "expm_differential"),
 }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...graph.sizes import Dim, is_room
 from .reader import Reader, ReadingRules
-from .terms import Term, is_number, reaches_outside, transpose
+from .terms import Term, is_number, postorder, reaches_outside, transpose
 
 #: Rules for all formulas, and for derivatives alone.
 RULES, DERIVED = ReadingRules(), ReadingRules()
@@ -124,29 +124,6 @@ def _diagonal(reader: Reader, term: Term) -> Term | None:
 # ---------------------------------------------------------------------------- sums along an axis
 
 
-@DERIVED.of("negative")
-def _turned_difference(reader: Reader, term: Term) -> Term | None:
-    """Write -(a - b) as b - a."""
-    (x,) = term.args
-    if x.kind != "sum" or not any(x.data) or any(map(_holds_turn, x.args)):
-        return None  # the halves of a cross product meet by their signs
-    return reader.sum([(part, not minus) for part, minus in zip(x.args, x.data, strict=True)], x.shape)
-
-
-@DERIVED.of("negative")
-def _turned_divisor(reader: Reader, term: Term) -> Term | None:
-    """Write -a / (x - 1) as a / (1 - x)."""
-    (x,) = term.args
-    if x.kind != "product":
-        return None
-    for place, (part, below) in enumerate(zip(x.args, x.data, strict=True)):
-        if below and part.kind == "sum" and part.data == (False, True):
-            turned = reader.sum([(part.args[1], False), (part.args[0], True)], part.shape)
-            factors = [*x.args[:place], turned, *x.args[place + 1 :]]
-            return reader.make("product", factors, x.data, x.shape)
-    return None
-
-
 @DERIVED.of("sum")
 def _from_left_to_right(reader: Reader, term: Term) -> Term | None:
     """Write neighbours from the first to the last, and diagonals from the lowest."""
@@ -186,40 +163,26 @@ def _repeated_quotient(reader: Reader, term: Term) -> Term | None:
 def _simple_eigenvalues(reader: Reader, term: Term) -> Term | None:
     """Read the choice of nan for eigenvalues that another one equals as a function of the eigenvalues."""
     condition, value, other = term.args
-    if other.kind != "number" or not math.isnan(other.data):
+    if other.kind != "number" or not math.isnan(other.data) or condition.kind != "compare" or term.ndim != 1:
         return None
-    if condition.kind != "compare" or condition.data != "less" or term.ndim != 1:
-        return None
-    bound, nearest = condition.args
-    x = _largest_in(bound)
-    if x is None or not _is_nearest(nearest, x):
+    x = next((of for of in postorder([condition]) if of.kind == "matrix" and of.data == "eigvalsh"), None)
+    if x is None or condition is not _is_apart(reader, x):
         return None
     found = reader.make("function", (x,), "simple_eigenvalues", x.shape)
     return found if is_number(value, 1.0) else reader.product([value, found], [], term.shape)
 
 
-def _largest_in(bound: Term) -> Term | None:
-    """Return x for 2**-43 max(abs(x)), by which eigenvalues are told apart."""
-    if bound.kind != "product" or any(bound.data) or len(bound.args) != 2 or not is_number(bound.args[0], 2.0**-43):
-        return None
-    largest = bound.args[1]
-    size = largest.args[0] if largest.kind == "reduce" and largest.data == ("max", (0,)) else largest
-    is_size = size is not largest and size.kind == "call" and size.data == "abs"
-    return size.args[0] if is_size and size.args[0].kind == "matrix" and size.args[0].data == "eigvalsh" else None
-
-
-def _is_nearest(term: Term, x: Term) -> bool:
-    """Tell whether a term is how far the nearest other element of x is."""
-    if term.kind != "reduce" or term.data != ("min", (1,)) or term.args[0].kind != "where":
-        return False
-    own, far, gap = term.args[0].args
-    is_own = own.kind == "compare" and own.data == "equal" and is_identity(own.args[0]) and is_number(own.args[1], 1.0)
-    if not is_own or not is_number(far, math.inf) or gap.kind != "call" or gap.data != "abs":
-        return False
-    (gap,) = gap.args
-    if gap.kind != "sum" or gap.data != (False, True) or gap.args[0] is not x:
-        return False
-    return gap.args[1].kind == "expand" and gap.args[1].data == (True, False) and gap.args[1].args[0] is x
+def _is_apart(reader: Reader, x: Term) -> Term:
+    """Return the condition that no other element of x is as near as 2**-43 max(abs(x))."""
+    n, square = x.shape, x.shape * 2
+    column = reader.make("expand", (x,), (True, False), (*n, 1))
+    gap = reader.make("call", (reader.sum([(x, False), (column, True)], square),), "abs", square)
+    own = (reader.make("eye", (), (0, 1), square), reader.number(1.0))
+    others = (reader.make("compare", own, "equal", square), reader.number(math.inf), gap)
+    nearest = reader.make("reduce", (reader.make("where", others, None, square),), ("min", (1,)), n)
+    largest = reader.make("reduce", (reader.make("call", (x,), "abs", n),), ("max", (0,)), ())
+    bound = reader.product([reader.number(2.0**-43), largest], [], ())
+    return reader.make("compare", (bound, nearest), "less", n)
 
 
 # ---------------------------------------------------------------------------- products of vectors
@@ -306,7 +269,7 @@ def _cross(reader: Reader, term: Term) -> Term | None:
     """Read the two halves of a cross product in a sum as one."""
     if len(term.args) > _PAIRS:
         return None
-    parts = list(zip(term.args, term.data, strict=True))
+    parts = term.pairs
     joined = _joined_halves(reader, parts, 1)
     if joined is None:  # all of what was put into another order together, or none
         split = [(own, minus != opposite) for arg, minus in parts for own, opposite in _split(reader, arg)]
@@ -350,7 +313,7 @@ def _split(reader: Reader, term: Term) -> list[tuple[Term, bool]]:
         places = _BACK if term.args[-1].data[1] == _FORTH else _FORTH
     else:
         return [(term, False)]
-    parts = list(zip(total.args, total.data, strict=True)) if total.kind == "sum" else [(total, False)]
+    parts = total.pairs if total.kind == "sum" else [(total, False)]
     return [(_ordered(reader, part, axis, places), minus) for part, minus in _by_vectors(reader, parts)]
 
 
@@ -420,8 +383,9 @@ def _is_turn(term: Term, axis: int = 0) -> bool:
     return term.kind == "take" and term.data in turns and term.args[0].shape[axis] == 3
 
 
-def _holds_turn(term: Term, depth: int = 3) -> bool:
-    return _is_turn(term) or (depth > 0 and any(_holds_turn(arg, depth - 1) for arg in term.args))
+def holds_turn(term: Term, depth: int = 3) -> bool:
+    """Tell whether a term has the elements of three places in another order, as halves of a cross product."""
+    return _is_turn(term) or (depth > 0 and any(holds_turn(arg, depth - 1) for arg in term.args))
 
 
 def _whole(reader: Reader, half: _Turned, first: Term) -> Term:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...graph.sizes import product
 from .reader import Reader, ReadingRules
-from .terms import Term
+from .terms import Term, centred
 
 #: Rules for products in derivatives, and for arrays in all formulas.
 RULES, ARRAYS = ReadingRules(), ReadingRules()
@@ -133,25 +133,15 @@ def _by_standard_deviation(reader: Reader, term: Term) -> Term | None:
     """Write sqrt(n) / norm(x - mean(x)) as 1 / std(x)."""
     over, under = term.factors
     for length in under:
-        own = _centred(length)
-        root = next((arg for arg in over if own is not None and _is_root_of_count(arg, own)), None)
-        if own is None or root is None or len(over) == 1:
+        found = centred(length.args[0]) if length.kind == "reduce" and length.data[0] == "norm" else None
+        if found is None or length.ndim or length.data[1] != found[1] or len(over) == 1:
             continue
-        deviation = reader.make("reduce", (own,), ("std", length.data[1]), length.shape)
-        return reader.product(exchanged(over, root, []), exchanged(under, length, [deviation]), term.shape)
+        root = next((arg for arg in over if _is_root_of_count(arg, found[0])), None)
+        if root is not None:
+            deviation = reader.make("reduce", found[:1], ("std", found[1]), length.shape)
+            below = exchanged(under, length, [deviation])
+            return reader.product(exchanged(over, root, []), below, term.shape)
     return None
-
-
-def _centred(length: Term) -> Term | None:
-    """Return x for the norm of all of x - mean(x)."""
-    if length.kind != "reduce" or length.data[0] != "norm" or length.args[0].kind != "sum" or length.ndim:
-        return None
-    gap = length.args[0]
-    if len(gap.args) != 2 or gap.data != (False, True):
-        return None
-    own, mean = gap.args
-    is_mean = mean.kind == "reduce" and mean.data == ("mean", length.data[1]) and mean.args[0] is own
-    return own if is_mean else None
 
 
 def _is_root_of_count(term: Term, x: Term) -> bool:
@@ -226,7 +216,7 @@ def _sum_of_squares(reader: Reader, term: Term) -> Term | None:
             if opposite is None or one.args[0] is not other.args[0] or others != beside:
                 continue
             if (term.data[i] != term.data[j]) is opposite:
-                rest = [part for k, part in enumerate(zip(term.args, term.data, strict=True)) if k not in (i, j)]
+                rest = [part for k, part in enumerate(term.pairs) if k not in (i, j)]
                 whole = reader.product(others or [reader.number(1.0)], [], term.shape)
                 if whole.shape != term.shape:
                     return None
@@ -245,31 +235,6 @@ def _square_in(term: Term) -> tuple[Term, list[Term]] | None:
         is_power = factor.kind == "power" and factor.args[0].kind == "call" and factor.args[1].kind == "number"
         if is_power and factor.args[1].data == 2.0:
             return factor.args[0], [*over[:place], *over[place + 1 :]]
-    return None
-
-
-@RULES.of("negative")
-def _sign_of_sum(reader: Reader, term: Term) -> Term | None:
-    """Write the sign of a sum as that of a difference in a term: -((y - 1) / p + y / q) is (1 - y) / p - y / q."""
-    (whole,) = term.args
-    x = whole.args[0] if whole.kind == "diag" else whole
-    if x.kind != "sum" or len(x.args) > _MOST:
-        return None
-    for k, (part, minus) in enumerate(zip(x.args, x.data, strict=True)):
-        turned = None if minus or part.kind != "product" else _other_difference(reader, part)
-        if turned is not None:
-            rest = [(arg, not own) for i, (arg, own) in enumerate(zip(x.args, x.data, strict=True)) if i != k]
-            total = reader.sum([(turned, False), *rest], x.shape)
-            return total if x is whole else reader.make("diag", (total,), whole.data, whole.shape)
-    return None
-
-
-def _other_difference(reader: Reader, part: Term) -> Term | None:
-    """Return a product with x - 1 with the other sign, as one with 1 - x."""
-    for k, (arg, divides) in enumerate(zip(part.args, part.data, strict=True)):
-        if not divides and arg.kind == "sum" and arg.data == (False, True) and arg.args[1].kind == "number":
-            turned = reader.sum([(arg.args[1], False), (arg.args[0], True)], arg.shape)
-            return reader.make("product", [*part.args[:k], turned, *part.args[k + 1 :]], part.data, part.shape)
     return None
 
 

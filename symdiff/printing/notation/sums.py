@@ -42,27 +42,21 @@ def _of_transpose(reader: Reader, term: Term) -> Term | None:
 @RULES.of("product")
 def _simple_eigenvectors(reader: Reader, term: Term) -> Term | None:
     """Write v vᵀ with an eigenvector that is nan where its eigenvalue has no derivative."""
-    for place, known in enumerate(term.args):
-        if term.data[place] or known.kind != "index" or known.args[0].kind != "function" or known.ndim:
+    over, under = term.factors
+    for product in over:
+        column, *others = product.args if product.kind == "outer" else (product,)
+        vectors = column.args[0] if column.kind == "index" else column
+        if others != [column] or vectors.kind != "matrix" or vectors.data != "eigenvectors" or vectors is column:
             continue
-        values = known.args[0]
-        if values.data != "simple_eigenvalues" or values.args[0].kind != "matrix" or values.args[0].ndim != 1:
-            continue
-        (of,) = values.args[0].args
-        for other, product in enumerate(term.args):
-            column = product.args[0] if product.kind == "outer" else None
-            if column is None or term.data[other] or product.args[1] is not column or column.kind != "index":
-                continue
-            vectors, (rows, at) = column.args[0], column.data
-            is_whole = rows == (0, 1, of.shape[-1]) and at == known.data[0]
-            if vectors.kind == "matrix" and vectors.data == "eigenvectors" and vectors.args == (of,) and is_whole:
-                simple = reader.make("function", (of,), "simple_eigenvectors", vectors.shape)
-                column = reader.make("index", (simple,), column.data, column.shape)
-                one = reader.make("part", (column,), "v", column.shape)
-                own = reader.make("outer", (one, one), None, product.shape)
-                args = [own if k == other else arg for k, arg in enumerate(term.args) if k != place]
-                data = tuple(divides for k, divides in enumerate(term.data) if k != place)
-                return args[0] if len(args) == 1 and not data[0] else reader.make("product", args, data, term.shape)
+        rows, at = column.data
+        values = reader.make("matrix", vectors.args, "eigvalsh", vectors.shape[:1])
+        values = reader.make("function", (values,), "simple_eigenvalues", values.shape)
+        known = reader.make("index", (values,), (at,), ())
+        if known in over and rows == (0, 1, vectors.shape[-1]):
+            simple = reader.make("function", vectors.args, "simple_eigenvectors", vectors.shape)
+            one = reader.make("part", (reader.make("index", (simple,), column.data, column.shape),), "v", column.shape)
+            own = reader.make("outer", (one, one), None, product.shape)
+            return reader.product([own if x is product else x for x in over if x is not known], under, term.shape)
     return None
 
 
@@ -83,7 +77,7 @@ def _joined_behind_scalars(reader: Reader, term: Term) -> Term | None:
         return None
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
     parts = []
-    for k, (arg, sign) in enumerate(zip(term.args, term.data, strict=True)):
+    for k, (arg, sign) in enumerate(term.pairs):
         minus, scalars, under, core = split_scalars(reader, arg)
         parts.append((core, minus != sign, scalars, under))
         if scalars or under:
@@ -92,20 +86,19 @@ def _joined_behind_scalars(reader: Reader, term: Term) -> Term | None:
         if not 1 < len(places) < len(term.args):
             continue
         together = reader.sum([parts[k][:2] for k in places], term.shape)
-        inner = together.args[0] if together.kind == "negative" else together
+        minus, inner = together.signed
         if inner.kind == "sum" and len(inner.args) >= len(places):
             continue
         _, _, scalars, under = parts[places[0]]
         whole = reader.product([*scalars, inner], under, term.shape)
-        kept = [pair for k, pair in enumerate(zip(term.args, term.data, strict=True)) if k not in places]
-        return reader.sum([*kept, (whole, together.kind == "negative")], term.shape)
+        kept = [pair for k, pair in enumerate(term.pairs) if k not in places]
+        return reader.sum([*kept, (whole, minus)], term.shape)
     return None
 
 
 def _factors(term: Term) -> tuple[bool, list[Term], list[Term]]:
     """Return the sign, the factors and the divisors of a term."""
-    minus = term.kind == "negative"
-    core = term.args[0] if minus else term
+    minus, core = term.signed
     over, under = core.factors if core.kind == "product" else ([core], [])
     return minus, over, under
 
@@ -115,7 +108,7 @@ def _completed_square(reader: Reader, term: Term) -> Term | None:
     """Write x**2 - 2 q x + 2 q**2, with a quotient q that has a name, as (x - q)**2 + q**2."""
     if not 3 <= len(term.args) <= _MOST or not term.ndim:
         return None
-    parts = [(*_factors(arg), sign) for arg, sign in zip(term.args, term.data, strict=True)]
+    parts = [(*_factors(arg), sign) for arg, sign in term.pairs]
     for k, (minus, over, under, sign) in enumerate(parts):
         if len(over) != 3 or under or not is_number(over[0], 2.0):
             continue
@@ -135,7 +128,7 @@ def _completed_square(reader: Reader, term: Term) -> Term | None:
             left = reader.make("power", (q, reader.number(2.0)), None, ())
             scaled = left if count == 2.0 else reader.product([reader.number(count - 1.0), left], [], ())
             new.append((scaled, minus == sign))
-        kept = [pair for j, pair in enumerate(zip(term.args, term.data, strict=True)) if j not in (k, own, last)]
+        kept = [pair for j, pair in enumerate(term.pairs) if j not in (k, own, last)]
         return reader.sum([*new, *kept], term.shape)
     return None
 

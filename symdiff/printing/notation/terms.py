@@ -76,11 +76,21 @@ class Term:
         """Number of axes."""
         return len(self.shape)
 
+
+    @property
+    def pairs(self) -> list[tuple[Term, bool]]:
+        """Terms of a sum, each with whether it is subtracted; factors, with whether they divide."""
+        return list(zip(self.args, self.data, strict=True))
+
+    @property
+    def signed(self) -> tuple[bool, Term]:
+        """Whether a term has a sign, and the term without it."""
+        return (True, self.args[0]) if self.kind == "negative" else (False, self)
+
     @property
     def factors(self) -> tuple[list[Term], list[Term]]:
         """Factors and divisors of a product."""
-        pairs = list(zip(self.args, self.data, strict=True))
-        return [arg for arg, divides in pairs if not divides], [arg for arg, divides in pairs if divides]
+        return [arg for arg, divides in self.pairs if not divides], [arg for arg, divides in self.pairs if divides]
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.data if self.data is not None else ''} of {len(self.args)}>"
@@ -113,6 +123,16 @@ def number(value: float) -> Term:
 def is_number(term: Term, value: float) -> bool:
     """Tell whether a term is this number."""
     return term.kind == "number" and bool(term.data == value)
+
+
+def centred(gap: Term) -> tuple[Term, tuple[int, ...]] | None:
+    """Return x, and the axes of the mean, of x - mean(x); None of anything else."""
+    if gap.kind != "sum" or gap.data != (False, True):
+        return None
+    own, mean = gap.args
+    mean = mean.args[0] if mean.kind == "expand" else mean
+    is_mean = mean.kind == "reduce" and mean.data[0] == "mean" and mean.args[0] is own
+    return (own, mean.data[1]) if is_mean else None
 
 
 def transpose(x: Term, levels: int = 3, make: Callable[..., Term] = Term) -> Term:
@@ -280,10 +300,9 @@ def total_of(terms: Sequence[tuple[Term, bool]], shape: Shape) -> Term:
     """Return a sum of terms; True marks those subtracted."""
     signed = []
     for given, given_minus in terms:
-        term, minus = given, given_minus
-        if term.kind == "negative":
-            term, minus = term.args[0], not minus
-        elif term.kind == "number" and term.data < 0:
+        negative, term = given.signed
+        minus = given_minus != negative
+        if not negative and term.kind == "number" and term.data < 0:
             term, minus = number(-term.data), not minus
         signed.append((term, minus))
     if signed[0][1] and not all(minus for _, minus in signed):

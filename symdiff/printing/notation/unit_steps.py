@@ -160,7 +160,7 @@ def _is_half_or_one(term: Term, sides: tuple[Term, Term]) -> bool:
         return False
     ways: list[tuple[Term, ...]] = [sides]
     if any(is_number(side, 0.0) for side in sides):  # -x is 0 where x is
-        ways.append(tuple(side.args[0] if side.kind == "negative" else side for side in sides))
+        ways.append(tuple(side.signed[1] for side in sides))
     return any(condition.args in (way, way[::-1]) for way in ways)
 
 
@@ -194,8 +194,8 @@ _BOUNDED = frozenset({"abs", "arctan", "cos", "erf", "maximum", "minimum", "sech
 _REDUCED = frozenset({"unit", "norm", "softmax", "logsumexp", "max", "min"})
 
 
-def _is_count(value: float) -> bool:
-    return value >= 0.0 and value.is_integer()
+#: Exponents with which powers are finite.
+_COUNTS = range(65)
 
 
 def _is_finite(term: Term) -> bool:
@@ -212,7 +212,7 @@ def _is_finite(term: Term) -> bool:
             or (part.kind == "product" and not any(part.data))
             or (part.kind == "call" and part.data in _BOUNDED)
             or (part.kind == "reduce" and part.data[0] in _REDUCED)
-            or (part.kind == "power" and part.args[1].kind == "number" and _is_count(part.args[1].data))
+            or (part.kind == "power" and part.args[1].kind == "number" and part.args[1].data in _COUNTS)
         ):
             return False
         todo.extend(part.args)
@@ -247,7 +247,7 @@ def _nothing(reader: Reader, term: Term) -> Term | None:
 def _without_nothing(reader: Reader, term: Term) -> Term | None:
     """Leave zeros out of a sum, and finite terms beside their negatives."""
     kept: list[tuple[Term, bool]] = []
-    for arg, minus in zip(term.args, term.data, strict=True):
+    for arg, minus in term.pairs:
         if (arg, not minus) in kept and arg.shape == term.shape and _is_finite(arg):
             kept.remove((arg, not minus))
         elif not _is_zero(arg):

@@ -37,11 +37,10 @@ from ...graph.primitives import NOTHING_KNOWN
 from ...graph.sizes import show
 from ...printing.from_entries import present
 from ...printing.latex import LatexStyle
-from ...printing.layout import Layout, Piece, lay_out
+from ...printing.layout import ATOM, Layout, Piece, lay_out
 from ...printing.notation import Reader, Readings, Term, names_in, transpose
 from ...printing.notation import postorder as terms_below
-from ...printing.text import ATOM, TextStyle
-from ...printing.unicode import ATOM as SIGN
+from ...printing.text import TextStyle
 from ...printing.unicode import MathStyle
 from ...rewrite import join_cosines, prepare, simplify
 
@@ -51,8 +50,6 @@ __all__ = ["STYLES", "Derivation", "Line", "cut", "derive", "spell", "write"]
 class _Spelled:
     """A style in which some names are spelled in their own way."""
 
-    level = SIGN
-
     def __init__(self, spelled: Mapping[str, str], even: frozenset[str], *args: Any) -> None:
         super().__init__(*args)
         self.spelled = spelled
@@ -61,13 +58,13 @@ class _Spelled:
     def reference(self, name: str) -> Piece:
         """Return a name, or what it is spelled as."""
         if name in self.spelled:
-            return Piece(self.spelled[name], self.level)
+            return Piece(self.spelled[name], ATOM)
         plain: Piece = super().reference(name)  # type: ignore[misc]
         return plain
 
 
 class _Text(_Spelled, TextStyle):
-    level = ATOM
+    pass
 
 
 class _Unicode(_Spelled, MathStyle):
