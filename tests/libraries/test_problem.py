@@ -300,7 +300,7 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ArgumentError, "bounds of 'z'", lambda: sd.problem(X @ X, bounds={"z": (0, 1)})),
         (ArgumentError, "least first", lambda: sd.problem(X @ X, bounds={X: (1, 0)})),
         (ShapeError, "expected a scalar", lambda: sd.problem(X)),
-        (ShapeError, "numbers for sizes", lambda: sd.problem(np.sum(sd.vector("q", "n") ** 2))),
+        (ShapeError, "numbers for the sizes", lambda: sd.problem(np.sum(sd.vector("q", "n") ** 2))),
         (ArgumentError, "parameters missing: a", HS71.solve),
         (ArgumentError, "parameters unknown: b", lambda: HS71.solve(parameters={"a": 40, "b": 1})),
         (ArgumentError, "outside of the bounds: element 2", lambda: HS71.solve([1, 1, 9, 1], {"a": 40})),
@@ -314,3 +314,23 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
     for error, message, call in refused:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_parameters_may_be_positions_and_have_letters() -> None:
+    t, y, i = sd.vector("t", "n"), sd.vector("y", "n"), sd.indices("i", "n")
+    g = sd.vector("g", 3)
+    p = sd.problem(np.sum((g[i] * np.exp(-t) - y) ** 2), parameters=[t, y, i])
+    at, groups, levels = np.linspace(0.0, 1.0, 12), np.arange(12) % 3, np.array([1.0, -2.0, 0.5])
+    data = {"t": at, "y": levels[groups] * np.exp(-at), "i": groups}
+    for method in (None, "least_squares", "slsqp", "l-bfgs-b"):
+        np.testing.assert_allclose(p.solve(parameters=data, method=method)["g"], levels, rtol=1e-5)
+    best = p.solve(parameters=data, method="least_squares")
+    moved = p.sensitivity(best, "y")["g"]
+    assert moved.shape == (3, 12)
+    np.testing.assert_allclose(moved @ np.exp(-at), 1.0, rtol=1e-6)
+    with pytest.raises(sd.ArgumentError, match="i are positions"):
+        p.sensitivity(best, i)
+    with pytest.raises(sd.ArgumentError, match="parameter i has dtype float64; expected positions"):
+        p.solve(parameters={**data, "i": groups + 0.5})
+    with pytest.raises(sd.ShapeError, match=r"w has shape .* sizes of a variable"):
+        sd.problem(np.sum(sd.vector("w", "n") ** 2))
