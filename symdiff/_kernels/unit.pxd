@@ -13,6 +13,7 @@ cdef class NativeCall:
     cdef NativeCall before  # what served before it, and gives the same bits; None where there is none, or it was slower
     cdef bint gives_way  # to what served before it, which was faster
     cdef readonly object times
+    cdef int compared  # calls that compared the two
 
 
 #: Run a whole batch: the first failing sample, -1 for none, SD_NO_MEMORY, SD_RAISED where a signal has.

@@ -91,6 +91,12 @@ def test_numbers_of_comparisons_are_loaded_when_formulas_are_compared() -> None:
     assert not loaded_by(f"{derive}; sd.compile(f, x, backend='interpreter')([1.0, 2.0, 3.0])") & unused
 
 
+def test_rules_of_sums_take_no_special_functions() -> None:
+    # sums with sin(x) are compared in numbers with x cos(x) - sin(x), which needs no sigmoid
+    derive = "import symdiff as sd; f = sd.gradient('y / (x * sigmoid(-x) + sin(x))', 'x')"
+    assert "scipy" not in loaded_by(derive)
+
+
 def test_values_of_a_sparse_result_take_no_scipy() -> None:
     derive = "import symdiff as sd; x = sd.vector('x', 9); f = sd.hessian(sd.sum(sd.exp(x[1:] - x[:-1])), x)"
     run = "k = sd.compile(f, x, sparse='values', backend='interpreter'); k([1.0] * 9)"

@@ -120,7 +120,10 @@ def test_slower_native_code_gives_way(tmp_path: Path, monkeypatch: pytest.Monkey
     assert kernel.backend == "c"
     few = kernel(X[:100])
     assert kernel.stats["reason"] == "native code is built"
-    many = kernel(np.tile(X, (10, 1, 1)))
+    for _ in range(5):  # where other work slows a run of the interpreter, the next call compares again
+        many = kernel(np.tile(X, (10, 1, 1)))
+        if kernel.backend == "interpreter":
+            break
     assert kernel.backend == "interpreter"
     assert kernel.stats["reason"] == "the interpreter was faster than native code on a call's data"
     assert kernel.stats["seconds_a_sample"]["interpreter"] < kernel.stats["seconds_a_sample"]["c"]

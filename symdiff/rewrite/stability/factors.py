@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph import REAL, Node, constant, elementwise, postorder
 from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, factors_of, peel, terms_of, without_numbers
-from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...graph.scalars.remainders import REMAINDERS, Remainder, beginning_of
 from ...ground.gc_pause import noted
 from .exponents import (
@@ -177,29 +177,36 @@ def _slope(node: Node, terms: Sequence[tuple[float, Node]], functions: bool = Fa
                 u = base.args[1]
             slope = elementwise(kind.name, (ONE, u))
             scale = -c * number / kind.order
-            if _are_alike(node, powers_multiplied([(slope, 1), (u, kind.order + more)], scale)):
+            if _are_alike(node, powers_multiplied([(slope, 1), (u, kind.order + more)], scale), kind.function):
                 return Vanishing(scale, u, None, kind.order + more, slope)
     return None
 
 
-def _are_alike(node: Node, other: Node) -> bool:
-    """Tell whether two formulas have the same values at random points; False of what has axes."""
+def _are_alike(node: Node, other: Node, function: str) -> bool:
+    """Tell whether two formulas of the same numbers have the same values at random points; False of what has axes.
+
+    The first one may have no special function beside those of the other and the ``function`` that this comes from.
+    """
     from ...graph.reference.interpret import evaluate  # not needed by an import
 
-    order = postorder([node, other], most=_NODES + 1)
-    leaves = [part for part in order if not part.args]
-    inputs = [part for part in leaves if not part.is_constant]
-    scalars = [part for part in inputs if part.is_input and part.dtype is REAL and not part.shape]
-    if node.shape or other.shape or len(order) > _NODES or len(scalars) < len(inputs):
+    if node.shape or other.shape or len(postorder([node, other], most=_NODES + 1)) > _NODES:
         return False
+    one, two = postorder([node]), postorder([other])
+    inputs, others = ({part for part in order if not (part.args or part.is_constant)} for order in (one, two))
+    if inputs != others or not all(part.is_input and part.dtype is REAL and not part.shape for part in inputs):
+        return False
+    added = {part.op for part in one} - {part.op for part in two} - {function}
+    if any(FUNCTIONS[op].numpy.startswith("special.") for op in added if op in FUNCTIONS):
+        return False
+    names = sorted(part.name for part in inputs)
     held = 0
     rng = np.random.default_rng(0)
     for _ in range(_DRAWS):
-        point = {part.name: float(rng.choice((-1.0, 1.0)) * rng.uniform(0.02, 0.25)) for part in inputs}
+        point = {name: float(rng.choice((-1.0, 1.0)) * rng.uniform(0.02, 0.25)) for name in names}
         with np.errstate(all="ignore"):
-            one, two = map(float, evaluate([node, other], point))
-        if math.isfinite(one) and math.isfinite(two):
-            if not math.isclose(one, two, rel_tol=1e-9):
+            value, wanted = map(float, evaluate([node, other], point))
+        if math.isfinite(value) and math.isfinite(wanted):
+            if not math.isclose(value, wanted, rel_tol=1e-9):
                 return False
             held += 1
     return held >= _DRAWS // 2

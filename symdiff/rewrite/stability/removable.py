@@ -332,18 +332,20 @@ def _poles_that_cancel(node: Node) -> Node | None:
     terms, whole = terms_of(node, _TERMS, look=peel)
     if not whole or len(terms) < 2 or node.shape:
         return None
+    written = [decomposed(part) for _, part in terms]
+    if not any(_may_be_pole(base, n) for found in written if found is not None for base, n in found.powers.items()):
+        return None
     products = []
-    for c, part in terms:
-        found = decomposed(part)
-        if found is None:
+    for (c, _), own in zip(terms, written, strict=True):
+        if own is None:
             return None
-        products.append(_without_inverses(found.scaled(c)))
+        products.append(_without_inverses(own.scaled(c)))
     least: dict[Node, int] = {}
     for found in products:
         for base, n in found.powers.items():
             least[base] = min(least.get(base, 0), n)
     least = {base: n for base, n in least.items() if n < 0}
-    if not any(_vanishes_once(base) or base.op in ROWS for base in least):
+    if not any(_may_cancel(products, base) for base in least if _vanishes_once(base) or base.op in ROWS):
         return None
     above = PowerProduct(1.0, {base: -n for base, n in least.items()})
     made = [found.times(above) for found in products]
@@ -357,7 +359,7 @@ def _poles_that_cancel(node: Node) -> Node | None:
     own = None if known is None else decomposed(known.argument)
     if known is None or own is None or len(own.powers) != 1 or any(map(is_length, own.powers)):
         return None
-    (variable, times), = own.powers.items()
+    ((variable, times),) = own.powers.items()
     if times != 1 or known.order <= max(_order_at_zero(found, variable) for found in made):
         return None
     number, order, quotient, _ = _written(known, 1)
@@ -389,12 +391,35 @@ def _without_inverses(found: PowerProduct) -> PowerProduct:
 _INVERSES = {"bernoulli_quotient": "exp", "csch_quotient": "sinh"}
 
 
+#: Operations that divide by a function that vanishes.
+_DIVIDING = _INVERSES.keys() | {"exp_share", "csch"}
+
+
+def _may_be_pole(base: Node, n: int) -> bool:
+    return base.op in _DIVIDING or (n < 0 and (_vanishes_once(base) or base.op in ROWS))
+
+
 def _vanishes_once(base: Node) -> bool:
     return base.op == "expm1" or (base.op in NAMES and base.op not in ("exp", "cos", "cosh"))
 
 
+def _may_cancel(products: Sequence[PowerProduct], base: Node) -> bool:
+    """Tell whether two of some terms are of the same lowest order where the argument of a function vanishes."""
+    argument = decomposed(base.args[-1])
+    for variable in () if argument is None else argument.powers:
+        orders = [_order_at_zero(found, variable) for found in products]
+        if orders.count(min(orders)) > 1:
+            return True
+    return False
+
+
 def _order_at_zero(found: PowerProduct, variable: Node) -> int:
-    return sum(n for base, n in found.powers.items() if base is variable or _vanishes_once(base))
+    order = 0
+    for base, n in found.powers.items():
+        own = decomposed(base.args[0]) if _vanishes_once(base) else None
+        if base is variable or (own is not None and variable in own.powers):
+            order += n
+    return order
 
 
 def _is_by_distance(node: Node) -> bool:
