@@ -49,6 +49,8 @@ NEAR = 1e-2
 FAR = 1e20
 #: Part of the largest curvature that a negative one is at least, where a stationary point is told to be no minimum.
 CURVED = 1e-8
+#: Part of the largest curvature below which one is none: differences of gradients tell no more.
+FLAT = 1e-5
 #: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
@@ -422,9 +424,29 @@ class OptimizationProblem:
         way = along @ vectors[:, 0]
         falls = [side * (way @ slope(x + side * step * way)) < 0.0 for side in (1.0, -1.0)]
         if sizes[0] >= -CURVED * np.abs(sizes).max() or not all(falls):
-            return ""
+            flat = vectors[:, np.abs(sizes) <= FLAT * np.abs(sizes).max(initial=1.0)]
+            found = next((d for d in (along @ flat).T if not active.any() and self._goes_down(x, args, d)), None)
+            if found is None:
+                return ""
+            way = found
         told = f"the objective falls along {self._called(way)}; begin elsewhere"
         return f"; this point is stationary and no minimum, {told}"
+
+    def _goes_down(self, x: Floats, args: Sequence[Floats], way: Floats) -> bool:
+        """Tell whether the objective falls on one side all the way, where its curvature says nothing.
+
+        Of several such directions each is looked at, and no mixture of them.
+        """
+        size = 1.0 + np.abs(x).max()
+        for side in (1.0, -1.0):
+            points = [x + side * size * step * way for step in np.geomspace(1e-3, 0.25, 9)]
+            inside = all(((self.lower <= point) & (point <= self.upper)).all() for point in points)
+            if not inside or max(self._violation(point, args) for point in points) > 0.0:
+                continue
+            values = np.array([float(self.objective.fun(point, *args)) for point in (x, *points)])
+            if (np.diff(values) <= 0.0).all() and values[0] - values[-1] > 1e-5 * (1.0 + abs(values[0])):
+                return True
+        return False
 
     def _called(self, x: Floats) -> str:
         """Return the element of largest size by its name."""
@@ -581,6 +603,8 @@ def _by_minimize(method: str) -> Any:
             raise ArgumentError(f"method={method!r} of a problem with constraints; expected 'SLSQP' or 'trust-constr'")
         if method == "trust-constr":
             more["hess"] = lambda x: f.hess(x, *args)
+            # without a bound its region grows until SciPy's own error
+            more["callback"] = lambda x, state: bool(state.fun <= -FAR or np.abs(x).max(initial=0.0) >= FAR)
         defaults: dict[str, dict[str, Any]] = {
             "SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}
         }  # fmt: skip

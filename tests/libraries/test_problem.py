@@ -283,10 +283,31 @@ def test_a_start_at_a_saddle_is_told_and_a_minimum_is_not(method: str | None, se
             assert ("stationary and no minimum" in best.message) is is_saddle, best
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("shape", "is_minimum"), [
+    (lambda v: v[0] ** 2 + v[1] ** 2 + v[2] ** 2 - v[3] ** 4, False), (lambda v: np.sum(v[:3] ** 2) + v[3] ** 3, False),
+    (lambda v: np.sum(v[:3] ** 2) - v[3] ** 6 + v[0] * v[3] ** 4, False), (lambda v: np.sum(v**4), True),
+    (lambda v: np.sum(v[:2] ** 2) + np.sum(v[2:] ** 10), True), (lambda v: v[0] ** 2 + v[1] ** 2 * v[2] ** 2, True),
+    (lambda v: (v[0] + 10 * v[1]) ** 2 + 5 * (v[2] - v[3]) ** 2 + (v[1] - 2 * v[2]) ** 4, True),
+    (lambda v: v[0] ** 2 + v[1] ** 4 - 100 * v[1] ** 6 + v[2] ** 2, True),
+])  # fmt: skip
+@pytest.mark.rows(1000)
+def test_points_without_curvature_are_minima_where_nothing_falls(shape: Any, is_minimum: bool, seed: int) -> None:
+    """0 is stationary, and second derivatives do not tell; a minimum stays one where a search ends beside it."""
+    rng = np.random.default_rng(seed)
+    q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    problem = sd.problem(shape(q @ X), variables=X)
+    starts = [np.zeros(4), *(rng.normal(size=(3, 4)) * 0.01)] if is_minimum else [np.zeros(4)]
+    for start in starts:
+        best = problem.solve(start)
+        assert best.success is is_minimum, best
+        assert ("stationary and no minimum" in best.message) is not is_minimum, best
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", [-X @ X, X[0] * X[1], -np.sum(X**4), -np.exp(X[0]) + X[1] ** 2, -np.cosh(X[0])])
 def test_what_falls_without_bound_is_told(f: sd.Array) -> None:
-    for method in (None, "SLSQP"):
+    for method in (None, "SLSQP", "trust-constr"):
         best = sd.problem(f, variables=X).solve([0.3, -0.2, 0.1, 0.0], method=method)
         assert not best.success, best
         assert "expected bounds or constraints" in best.message, best
