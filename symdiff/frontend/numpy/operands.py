@@ -222,8 +222,8 @@ class Operand:
             )
         if not to_objects:
             warnings.warn(
-                "np.array of symbols makes an array of Python objects, which products compute one by one and np.linalg "
-                "refuses; write sd.array([[x, 1], [2, y]]), or np.array([[x, 1], [2, y]], like=x)",
+                "NumPy makes of symbols in lists an array of Python objects, which products compute one by one and "
+                "np.linalg refuses; write sd.array([[x, 1], [2, y]]), or np.array([[x, 1], [2, y]], like=x)",
                 UserWarning, stacklevel=2,
             )  # fmt: skip
         cell = np.empty((), dtype=object)
