@@ -432,6 +432,8 @@ class Array(Operand):
         own = OF_LINALG.get(func.__name__) if func.__module__ == "numpy.linalg" else None
         # np.eye(n, like=x) brings all its defaults
         named = {key: value for key, value in kwargs.items() if value not in _DEFAULTS.get(key, ())}
+        if func.__name__ in ("array", "asarray", "asanyarray") and not named:  # np.array([[x, 1], [2, y]], like=x)
+            return asarray(*args)
         return call(own or _entry(func.__name__), args, named)
 
 

@@ -75,6 +75,28 @@ class Derivative(Protocol[One_co, Several_co, Named_co]):
     ) -> Any: ...
 
 
+class Pushforward(Protocol):
+    """The product of a Jacobian with a tangent: an array for one formula, a structure of them for a structure."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, f: Array | str, wrt: Any, /, *args: Any, **options: Any) -> Array: ...
+
+    @overload
+    def __call__(
+        self, f: tuple[Array | str, ...] | list[Array] | list[str], wrt: Any, /, *args: Any, **options: Any
+    ) -> list[Array] | FormulaTuple[Array]: ...
+
+    @overload
+    def __call__(
+        self, f: dict[str, Array] | dict[str, str], wrt: Any, /, *args: Any, **options: Any
+    ) -> FormulaDict[Array]: ...
+
+    @overload
+    def __call__(self, f: Any, wrt: Any, /, *args: Any, **options: Any) -> Any: ...
+
+
 #: Results for a structure of variables: a derivative with respect to each, second derivatives for each pair.
 Slopes: TypeAlias = Derivative[Array, FormulaTuple[Array], FormulaDict[Array]]
 Curvatures: TypeAlias = Derivative[Array, FormulaTuple[FormulaTuple[Array]], FormulaDict[FormulaDict[Array]]]
@@ -184,7 +206,7 @@ gradient: Slopes = _widen(derivatives.gradient)
 value_and_gradient: ValueAndSlopes = _widen(derivatives.value_and_gradient)
 jacobian: Slopes = _widen(derivatives.jacobian)
 hessian: Curvatures = _widen(derivatives.hessian)
-jvp: Derivative[Array, Array, Array] = _widen(derivatives.jvp)
+jvp: Pushforward = _widen(derivatives.jvp)
 vjp: Slopes = _widen(derivatives.vjp)
 hvp: Slopes = _widen(derivatives.hvp)
 derivative: Derivative[Array, Array, Array] = _widen(derivatives.derivative)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ParseError, SymdiffError
 from ..graph import REAL, Node, inputs_of, reshape, substitute, walk_sizes
+from ..graph import input as make_input
 from ..graph.dump import record_text
 from ..ground.advice import OPTIONS, close_to
 from ..ground.guard import users
@@ -362,7 +363,11 @@ def _read_sympy(formula: Any) -> Formula:
 
 
 def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequence[str]) -> Formula:
-    """Call a Python function with symbols of the shapes given."""
+    """Call a Python function with symbols of the shapes given, a kernel with those of its inputs."""
+    known = getattr(function, "inputs", ()) if hasattr(function, "stats") else ()
+    if set(shapes) <= {one.name for one in known}:
+        own = [make_input(one.name, one.shape, one.dtype, one.assumptions) for one in known]
+        shapes = {**{str(node.name): Array(node) for node in own}, **shapes}
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -418,6 +423,11 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
     """
     if inputs is None:
         return {name: a.node for name, a in formula.inputs.items()}
+    if isinstance(inputs, Mapping):
+        raise ArgumentError(
+            f"inputs= is a dict of {', '.join(map(str, inputs))}; expected names in an order, inputs=['x', 'y']; "
+            "shapes come by name, x=3, or in shapes={...}"
+        )
     inputs = listed_symbols(inputs)
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = symbols_in(inputs) or [inputs]

@@ -67,6 +67,11 @@ def substituted(root: Node, known: Sequence[Node], values: Mapping[Any, Any]) ->
             close = close_to(key, names) if isinstance(key, str) else ""
             raise ArgumentError(f"{told} is not in the formula{close}; it has {', '.join(names) or 'no inputs'}")
         node = as_node(value)
+        if own.is_input and not own.shape and node.shape:
+            raise ShapeError(
+                f"{own.name} is a number, and what comes in its place has shape {show(node.shape)}; expected a number "
+                "(a kernel of the formula takes a batch of them; for a formula of arrays write a Python function)"
+            )
         if own.is_input:
             inputs[own] = broadcast_to(node, own.shape) if not node.shape else node
         elif node.shape != own.shape:

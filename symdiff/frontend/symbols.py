@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import AbsentError, ArgumentError
 from ..graph import INT, input, label
 from ..graph import stop_gradient as stopped
-from ..ground.advice import advice
+from ..ground.advice import LAYERS, advice
 from ..ground.guard import guarded
 from ..ground.stages import later
 from .array import Array, asarray, call
@@ -464,7 +464,7 @@ class Operations:
         if name in self._names:
             return function(name)
         known = public_name(name)
-        told = f"; write {known}" if known else advice(name, {}, self._names)
+        told = f"; write {known}" if known else advice(name, LAYERS, self._names)
         raise AbsentError(f"{self._module or 'the library'} has no {name!r}{told}")
 
     def __dir__(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-__all__ = ["ARRAY", "DOTTED", "KERNEL", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice"]
+__all__ = ["ARRAY", "DOTTED", "KERNEL", "LAYERS", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice"]
 
 #: Options that other libraries have.
 OPTIONS: Mapping[str, str] = {
@@ -64,6 +64,11 @@ MODULE: Mapping[str, str] = {
     "mtimes": "write A @ B",
     "reduce_sum": "write np.sum(x)",
     "tensor": "write numbers as they are, and sd.symbol('x', shape) for an input",
+    **dict.fromkeys(("rootfinder", "custom_root", "fsolve", "brentq", "newton"),
+                    "write sd.root(g, x, start), or sd.root(g, x, bracket=(a, b)) for one equation"),
+    **dict.fromkeys(("nlpsol", "Opti", "qpsol", "conic", "nlp"),
+                    "write sd.problem(minimize, subject_to=[...], variables=[...])"),
+    "sumsqr": "write np.sum(x**2)",
     "vertcat": "write sd.stack([a, b]) of scalars, or np.concatenate([x, y])",
     "Expr": "write sd.Array",
     "Function": "write sd.custom(f, vjp=...), or an ordinary Python function of symbols",
@@ -100,7 +105,7 @@ ARRAY: Mapping[str, str] = {
     "at": "write np.where(mask, value, x), or np.concatenate([x[:i], [value], x[i + 1 :]])",
     "clone": "symbols do not change; no copy is needed",
     "mm": "write A @ B",
-    "replace": "call a kernel with symbols or numbers: sd.compile(f)(...)",
+    "replace": "write f.substitute(x=...), with symbols or numbers for the inputs",
     "unsqueeze": "write x[..., None], or np.expand_dims(x, axis)",
     "H": "write A.T; arrays are real",
     "I": "write np.linalg.inv(A)",
@@ -144,12 +149,26 @@ ARRAY: Mapping[str, str] = {
     "sort": "a symbol cannot be sorted in place; write np.sort(x)",
     "solve": "write np.linalg.solve(A, b)",
     "strides": "write np.concatenate, np.roll or sd.toeplitz(c, r) in place of views into memory",
-    "subs": "call a kernel with symbols or numbers: sd.compile(f)(...)",
+    "subs": "write f.substitute(x=...), with symbols or numbers for the inputs",
     "to_numpy": _NUMBERS,
     "tolist": _NUMBERS,
     "tr": "write np.trace(A)",
     "tobytes": _NUMBERS,
     "view": "write x.reshape(...)",
+}
+
+#: Layers and losses of neural networks, and their formulas.
+LAYERS: Mapping[str, str] = {
+    "layer_norm": "write (x - np.mean(x, -1, keepdims=True)) / np.sqrt(np.var(x, -1, keepdims=True) + 1e-5)",
+    "batch_norm": "write (x - np.mean(x, 0)) / np.sqrt(np.var(x, 0) + 1e-5)",
+    "linear": "write x @ W.T + b",
+    "dense": "write x @ W.T + b",
+    "dropout": "random numbers are no formula; multiply by a mask that calls bring",
+    **dict.fromkeys(("attention", "scaled_dot_product_attention", "dot_product_attention"),
+                    "write sd.softmax(q @ k.T / np.sqrt(d)) @ v"),
+    **dict.fromkeys(("cross_entropy", "nll_loss", "softmax_cross_entropy"),
+                    "write -np.mean(sd.log_softmax(z)[sd.arange('n'), y]) with y = sd.indices('y', 'n')"),
+    **dict.fromkeys(("mse_loss", "mse"), "write np.mean((x - y) ** 2)"),
 }
 
 #: Functions people reach for that a symbol cannot answer, and what to write instead.

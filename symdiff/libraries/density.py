@@ -297,23 +297,23 @@ class Density:
     # ------------------------------------------------------------------ what samplers and optimizers call
 
     @guarded
-    def logp(self, x: Any, *data: Any, **named: Any) -> Any:
+    def logp(self, x: Any, /, *data: Any, **named: Any) -> Any:
         """Return the log density at ``x``: a float of one vector, an array of several."""
         return self._value(x, *data, **named)
 
     @guarded
-    def gradient(self, x: Any, *data: Any, **named: Any) -> Any:
+    def gradient(self, x: Any, /, *data: Any, **named: Any) -> Any:
         """Return the gradient of the log density, of the shape of ``x``."""
         return self._first(x, *data, **named)[1]
 
     @guarded
-    def value_and_gradient(self, x: Any, *data: Any, **named: Any) -> tuple[Any, Any]:
+    def value_and_gradient(self, x: Any, /, *data: Any, **named: Any) -> tuple[Any, Any]:
         """Return the log density and its gradient, by one evaluation."""
         value, slope = self._first(x, *data, **named)
         return value, slope
 
     @guarded
-    def hessian(self, x: Any, *data: Any, **named: Any) -> Any:
+    def hessian(self, x: Any, /, *data: Any, **named: Any) -> Any:
         """Return the Hessian of the log density, of the shape of ``x`` and as many columns."""
         return self._second(x, *data, **named)
 

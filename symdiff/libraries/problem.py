@@ -22,7 +22,7 @@ from ..frontend.display import Typeset, table
 from ..frontend.functions.sparse_matrices import SparseMatrix
 from ..frontend.outputs import leaves
 from ..frontend.symbols import array
-from ..graph import BOOL, REAL, Node, concatenate, inputs_of, reshape
+from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import fixed, show
 from ..graph.sizes import named as letter
@@ -49,6 +49,8 @@ NEAR = 1e-2
 FAR = 1e20
 #: Part of the largest curvature that a negative one is at least, where a stationary point is told to be no minimum.
 CURVED = 1e-8
+#: Part of the largest curvature below which one is none: differences of gradients tell no more.
+FLAT = 1e-5
 #: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
@@ -188,6 +190,7 @@ class OptimizationProblem:
         """
         args = self._arguments(parameters)
         x = self._begin(start)
+        method = {name.lower(): name for name in _SOLVERS}.get(str(method).lower(), method)  # as SciPy reads it
         if method is not None and method not in _SOLVERS:
             raise ArgumentError(f"method={method!r:.40}; expected one of {', '.join(_SOLVERS)}, or None")
         begun = time.perf_counter()
@@ -239,7 +242,14 @@ class OptimizationProblem:
 
     def _number(self, name: str, value: Any) -> Any:
         """Return the numbers of a parameter."""
-        return self._sparse(name, value) if name in self._several else np.asarray(as_floats(name, value), float)
+        if name in self._several:
+            return self._sparse(name, value)
+        if self._inputs[name].node.dtype is not INT:
+            return np.asarray(as_floats(name, value), float)
+        places = np.asarray(value)
+        if places.dtype.kind not in "iu":
+            raise ArgumentError(f"the parameter {name} has dtype {places.dtype}; expected positions: whole numbers")
+        return places
 
     def _sparse(self, name: str, value: Any) -> Any:
         """Return a matrix by rows, if it is one of the parameter's shape."""
@@ -414,9 +424,29 @@ class OptimizationProblem:
         way = along @ vectors[:, 0]
         falls = [side * (way @ slope(x + side * step * way)) < 0.0 for side in (1.0, -1.0)]
         if sizes[0] >= -CURVED * np.abs(sizes).max() or not all(falls):
-            return ""
+            flat = vectors[:, np.abs(sizes) <= FLAT * np.abs(sizes).max(initial=1.0)]
+            found = next((d for d in (along @ flat).T if not active.any() and self._goes_down(x, args, d)), None)
+            if found is None:
+                return ""
+            way = found
         told = f"the objective falls along {self._called(way)}; begin elsewhere"
         return f"; this point is stationary and no minimum, {told}"
+
+    def _goes_down(self, x: Floats, args: Sequence[Floats], way: Floats) -> bool:
+        """Tell whether the objective falls on one side all the way, where its curvature says nothing.
+
+        Of several such directions each is looked at, and no mixture of them.
+        """
+        size = 1.0 + np.abs(x).max()
+        for side in (1.0, -1.0):
+            points = [x + side * size * step * way for step in np.geomspace(1e-3, 0.25, 9)]
+            inside = all(((self.lower <= point) & (point <= self.upper)).all() for point in points)
+            if not inside or max(self._violation(point, args) for point in points) > 0.0:
+                continue
+            values = np.array([float(self.objective.fun(point, *args)) for point in (x, *points)])
+            if (np.diff(values) <= 0.0).all() and values[0] - values[-1] > 1e-5 * (1.0 + abs(values[0])):
+                return True
+        return False
 
     def _called(self, x: Floats) -> str:
         """Return the element of largest size by its name."""
@@ -459,6 +489,8 @@ class OptimizationProblem:
         name = name_of(parameter)
         if name not in self._parameters:
             raise ArgumentError(f"no parameter {name!r:.60}; expected one of {', '.join(self._parameters) or 'none'}")
+        if name not in self._several and self._inputs[name].node.dtype is INT:
+            raise ArgumentError(f"{name} are positions, which are whole numbers; expected a parameter of real numbers")
         args = [optimum.parameters[own] for own in self._parameters]
         x, n = optimum.x, len(optimum.x)
         free, active = self._active(x, args)
@@ -482,10 +514,10 @@ class OptimizationProblem:
             result[free] = -np.linalg.solve(matrix, right)[: free.sum()] if regular else np.nan
         except np.linalg.LinAlgError:
             result[free] = np.nan
-        shape = fixed(self._parameters[name].shape) if name not in self._several else (by_x.shape[1],)
+        shape = np.shape(optimum.parameters[name]) if name not in self._several else (by_x.shape[1],)
         pieces = np.split(result, np.cumsum(self._counts)[:-1])
         return {
-            own: piece.reshape((*(fixed(one.shape) or ()), *(shape or ())))
+            own: piece.reshape((*(fixed(one.shape) or ()), *shape))
             for (own, one), piece in zip(self._each(), pieces, strict=True)
         }
 
@@ -571,6 +603,8 @@ def _by_minimize(method: str) -> Any:
             raise ArgumentError(f"method={method!r} of a problem with constraints; expected 'SLSQP' or 'trust-constr'")
         if method == "trust-constr":
             more["hess"] = lambda x: f.hess(x, *args)
+            # without a bound its region grows until SciPy's own error
+            more["callback"] = lambda x, state: bool(state.fun <= -FAR or np.abs(x).max(initial=0.0) >= FAR)
         defaults: dict[str, dict[str, Any]] = {
             "SLSQP": {"ftol": 1e-12, "maxiter": 1000}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}
         }  # fmt: skip
@@ -788,7 +822,7 @@ def problem(
     if minimize.shape not in ((), (1, 1)):
         raise ShapeError(f"minimize of shape {show(minimize.shape)}; expected a scalar, as np.sum(f) is")
     constraints = [_constraint(one, k) for k, one in enumerate(_listed(subject_to))]
-    given = [one if isinstance(one, SparseMatrix) else _symbol(one, "parameters") for one in _listed(parameters)]
+    given = [one if isinstance(one, SparseMatrix) else _symbol(one, "parameters", True) for one in _listed(parameters)]
     known = inputs_of([minimize.node, *(node for node, _ in constraints)])
     own = [part.node for one in given for part in leaves(one)]
     for node in known:
@@ -796,16 +830,21 @@ def problem(
             came = f"the sparse matrix {node.name} is among no parameters"
             raise ArgumentError(f"{came}; expected parameters=[{node.name}], which a call of solve brings")
     wanted = (
-        [Array(node) for node in known if node not in own]
+        [Array(node) for node in known if node not in own and node.dtype is REAL]
         if variables is None
         else [_symbol(one, "variables") for one in _listed(variables)]
     )
     given += [Array(node) for node in known if node not in own and all(node is not one.node for one in wanted)]
     if not wanted:
         raise ArgumentError("a problem without variables; expected symbols that the solver may move")
-    for one in [*wanted, *given]:
+    whole: list[Array | SparseMatrix] = [*wanted, *(one for one in given if isinstance(one, SparseMatrix))]
+    for one in whole:
         if fixed(one.shape) is None:
-            raise ShapeError(f"{name_of(one)} has shape {show(one.shape)}; expected numbers for sizes in a problem")
+            what = "a variable" if isinstance(one, Array) else "a sparse matrix"
+            raise ShapeError(
+                f"{name_of(one)} has shape {show(one.shape)}; expected numbers for the sizes of {what} in a problem, "
+                "as sd.vector('x', 3) has (other parameters may have letters)"
+            )
     named = {str(one.node.name): one for one in wanted}
     ends = {}
     for key, pair in (bounds or {}).items():
@@ -820,8 +859,9 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _symbol(value: Any, what: str) -> Array:
-    if not isinstance(value, Array) or not value.node.is_input or value.node.dtype is not REAL:
+def _symbol(value: Any, what: str, positions: bool = False) -> Array:
+    kinds = (REAL, INT) if positions else (REAL,)
+    if not isinstance(value, Array) or not value.node.is_input or value.node.dtype not in kinds:
         raise ArgumentError(f"{described(value)} among the {what}; expected symbols, as sd.vector('x', 3) makes them")
     return value
 
@@ -856,5 +896,8 @@ def _ends(pair: Any, name: str, shape: Any) -> tuple[Floats, Floats]:
 def _size(node: Node) -> int:
     sizes = fixed(node.shape)
     if sizes is None:
-        raise ShapeError(f"a constraint of shape {show(node.shape)}; expected numbers for sizes in a problem")
+        raise ShapeError(
+            f"a constraint of shape {show(node.shape)}; expected numbers for sizes in constraints, so that solvers "
+            "know how many there are: give its symbols numbers for sizes"
+        )
     return int(np.prod(sizes))

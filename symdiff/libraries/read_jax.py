@@ -24,7 +24,7 @@ from ..frontend.symbols import Operations, function, symbol
 from ..graph import scatter
 from ..graph.sizes import Dim, Size
 from ..ground.guard import guarded, users
-from .signature import free_name
+from .signature import free_name, with_inputs
 
 __all__ = ["from_jax"]
 
@@ -54,7 +54,7 @@ def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | N
     Returns
     -------
     Array, or structure of them
-        As the function returns it.
+        As the function returns it. Kernels of it, and of its derivatives, take the arguments in the function's order.
 
     Raises
     ------
@@ -111,7 +111,8 @@ def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | N
         reader = _Reader(jax, letters)
         results = reader.run(closed.jaxpr, closed.consts, [leaves[k].symbol for k in free])
         _, result_structure = jax.tree.flatten(shape)
-        return jax.tree.unflatten(result_structure, [_formula(one) for one in results])
+        symbols = [leaf.symbol for leaf in leaves if leaf.symbol is not None]
+        return jax.tree.unflatten(result_structure, [with_inputs(_formula(one), symbols) for one in results])
 
 
 class _Leaf(NamedTuple):

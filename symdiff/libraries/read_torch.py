@@ -1,7 +1,8 @@
 """Functions and modules of PyTorch as formulas: ``torch.export`` writes them down, and the graph is made of its nodes.
 
 Operations that are written as such (``linear``, ``softmax``) are read so; where one has no counterpart, PyTorch takes
-it apart first. What has none then is refused by its name and the line that it comes from.
+it apart first. What has none then is refused by its name and the line that it comes from. Operations on numbers that
+are known when the function is read (masks, positions, counters) are computed by PyTorch itself.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from math import prod, sqrt
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.symbols import Operations, symbol
 from ..ground.guard import guarded, users
+from .signature import free_name, with_inputs
 
 __all__ = ["from_torch"]
 
@@ -37,13 +39,16 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
     Parameters
     ----------
     f : torch.nn.Module or callable
-        Of tensors. Parameters of a module are symbols too: ``layer.weight`` is ``layer_weight``.
+        Of tensors. Parameters of a module are symbols too: ``layer.weight`` is ``layer_weight``, and ``0.weight``, of
+        ``torch.nn.Sequential``, is ``p_0_weight``.
     *examples : torch.Tensor
-        Arguments that say which shapes it takes; of tensors of real numbers only the shapes are looked at.
+        Arguments that say which shapes it takes; of tensors of real numbers only the shapes are looked at. Whole
+        numbers and conditions are taken as they are.
 
     Returns
     -------
     Array, or tuple or list of them
+        Kernels of it take the parameters of a module, in their order, and then the arguments.
 
     Raises
     ------
@@ -75,17 +80,22 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
         module.forward = f
     # one tensor given for two parameters would be one argument
     examples = torch.utils._pytree.tree_map_only(torch.Tensor, lambda one: one.detach().clone(), tuple(examples))
-    exported = users(torch.export.export)(module, examples)
+    exported = _exported(torch, module, examples)
     code = getattr(f, "__code__", None)
     beginning = f"{code.co_filename}:{code.co_firstlineno}" if code else "a place that PyTorch does not tell"
-    unread = [one for one in exported.graph.nodes if one.op == "call_function" and _name(one) not in _RULES]
+    unread = [one for one in exported.graph.nodes if one.op == "call_function" and not _is_read(one)]
     if unread:
-        exported = exported.run_decompositions()
-    for node in exported.graph.nodes:
-        if node.op == "call_function" and _name(node) not in _RULES:
-            line = _line(node, _line(unread[0], beginning))
-            raise UnsupportedError(f"PyTorch's {_name(node)} at {line}: it has no counterpart")
-    return _read(exported, torch, beginning, _names(module, examples, torch))
+        apart = torch.export.default_decompositions()
+        for operation in [one for one in apart if _name(one) in _RULES]:
+            del apart[operation]
+        try:
+            exported = exported.run_decompositions(apart)
+        except RuntimeError as error:  # of transforms inside, such as torch.func.grad
+            why = str(error).strip().partition("\n")[0]
+            line = _line(unread[0], beginning)
+            raise UnsupportedError(f"PyTorch does not take {_name(unread[0])} at {line} apart: {why:.200}") from error
+    names = _names(module, examples, torch)
+    return _read(exported, torch, beginning if not unread else _line(unread[0], beginning), examples, names)
 
 
 def _names(module: Any, examples: Sequence[Any], torch: Any) -> list[str]:
@@ -96,39 +106,60 @@ def _names(module: Any, examples: Sequence[Any], torch: Any) -> list[str]:
     return [re.sub(r"\W", "_", "_".join(map(str, path))) for path in keys]
 
 
-def _read(exported: Any, torch: Any, beginning: str, names: Sequence[str]) -> Any:
+def _exported(torch: Any, module: Any, examples: Sequence[Any]) -> Any:
+    """Return what ``torch.export`` writes down; its refusals are told in a line, and errors of the function pass."""
+    from torch._dynamo.exc import TorchDynamoException
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    try:
+        return users(torch.export.export)(module, tuple(examples))
+    except (TorchDynamoException, GuardOnDataDependentSymNode) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise UnsupportedError(
+            f"torch.export does not write the function down: {why:.200}; expected one whose branches and checks depend "
+            "on no numbers (distributions check theirs unless validate_args=False)"
+        ) from error
+
+
+def _read(exported: Any, torch: Any, beginning: str, examples: Sequence[Any], names: Sequence[str]) -> Any:
     """Return the results of a program, in its structure; ``names`` are those of its arguments."""
     values: dict[Any, Value] = {}
     given = {spec.arg.name: spec for spec in exported.graph_signature.input_specs}
-    theirs = [name for name, spec in given.items() if spec.kind.name == "USER_INPUT"]
-    own = dict(zip(theirs, names, strict=True)) if len({*names}) == len(theirs) else {}
+    known = iter(zip(names, torch.utils._pytree.tree_leaves(tuple(examples)), strict=True))
+    taken: set[str] = set()
+    symbols: list[Array] = []
     for node in exported.graph.nodes:
         if node.op == "placeholder":
-            values[node] = _argument(exported, given[node.name], node, own)
+            values[node] = _argument(exported, given[node.name], node, known, taken)
+            symbols += [values[node]] if isinstance(values[node], Array) else []
         elif node.op == "call_function":
             args, options = torch.fx.node.map_arg((node.args, dict(node.kwargs)), lambda one: values[one])
-            values[node] = _result(node, args, options, beginning)
+            values[node] = _result(torch, node, args, options, beginning)
         elif node.op == "output":
             found = [values[one] if isinstance(one, torch.fx.Node) else one for one in node.args[0]]
-            return torch.utils._pytree.tree_unflatten(list(map(_formula, found)), exported.call_spec.out_spec)
+            results = [with_inputs(_formula(one), symbols) for one in found]
+            return torch.utils._pytree.tree_unflatten(results, exported.call_spec.out_spec)
     raise AssertionError("a graph has an output")
 
 
-def _argument(exported: Any, spec: Any, node: Any, own: Mapping[str, str]) -> Value:
+def _argument(exported: Any, spec: Any, node: Any, known: Iterator[tuple[str, Any]], taken: set[str]) -> Value:
     """Return a symbol for an argument or parameter, and the numbers of a buffer or constant."""
     kind = spec.kind.name
     if kind in ("BUFFER", "CONSTANT_TENSOR"):
-        known = exported.state_dict.get(spec.target)
-        return (exported.constants[spec.target] if known is None else known).detach().cpu().numpy()
-    example = node.meta["val"]
-    if not hasattr(example, "dtype"):
+        there = exported.state_dict.get(spec.target)
+        return _numbers(exported.constants[spec.target] if there is None else there)
+    example = node.meta.get("val")
+    name = spec.arg.name
+    if kind == "USER_INPUT":
+        name, own = next(known)
+        if not hasattr(example, "dtype") or not example.dtype.is_floating_point:
+            return _numbers(own) if hasattr(own, "detach") else own
+    elif not hasattr(example, "dtype"):
         return example
-    if not example.dtype.is_floating_point:
-        raise UnsupportedError(
-            f"{spec.arg.name} of {example.dtype}; expected real numbers: write whole numbers into the function"
-        )
-    name = spec.target if kind == "PARAMETER" else own.get(spec.arg.name, spec.arg.name)
-    return symbol(re.sub(r"\W", "_", name), tuple(map(int, example.shape)))
+    name = re.sub(r"\W", "_", spec.target) if kind == "PARAMETER" else name
+    name = free_name(f"p_{name}" if name[0].isdigit() else name, taken)
+    taken.add(name)
+    return symbol(name, tuple(map(int, example.shape)))
 
 
 def _formula(value: Value) -> Array:
@@ -140,18 +171,68 @@ def _formula(value: Value) -> Array:
 
 def _name(node: Any) -> str:
     """Return the name of an operation without its overload."""
-    return str(node.target).removeprefix("aten.").partition(".")[0] if "getitem" not in str(node.target) else "getitem"
+    name = str(getattr(node, "target", node))
+    return name.removeprefix("aten.").partition(".")[0] if "getitem" not in name else "getitem"
 
 
-def _result(node: Any, args: Sequence[Value], options: dict[str, Value], beginning: str) -> Value:
-    name, rule = _name(node), _RULES[_name(node)]
-    options = {key: value for key, value in options.items() if key not in _MEMORY}
+def _is_read(node: Any) -> bool:
+    return _name(node) in _RULES or _name(node).startswith("_assert")
+
+
+class _Positions:
+    """Positions that numbers decide: a result that may be left alone, and not used."""
+
+
+#: The second result of ``sort`` and its kin.
+POSITIONS = _Positions()
+
+
+def _holds(value: Any, kind: type) -> bool:
+    return any(_holds(one, kind) for one in value) if isinstance(value, list | tuple) else isinstance(value, kind)
+
+
+def _result(torch: Any, node: Any, args: Sequence[Value], options: dict[str, Value], beginning: str) -> Value:
+    name = _name(node)
+    given = [*args, *options.values()]
+    if name.startswith("_assert"):
+        return None
     try:
-        return rule(*args, **options)
+        if name != "getitem" and _holds(given, _Positions):
+            raise UnsupportedError("positions that depend on the arguments; expected ones known when it is read")
+        if name != "getitem" and not _holds(given, Array):
+            return _computed(torch, node.target, args, options)
+        if name not in _RULES:
+            raise UnsupportedError("it has no counterpart")
+        return _RULES[name](*args, **{key: value for key, value in options.items() if key not in _MEMORY})
     except UnsupportedError as error:
         raise UnsupportedError(f"PyTorch's {name} at {_line(node, beginning)}: {error}") from None
     except (ShapeError, ArgumentError, TypeError) as error:
         raise UnsupportedError(f"PyTorch's {name} at {_line(node, beginning)}: {error}") from error
+
+
+def _computed(torch: Any, operation: Any, args: Sequence[Value], options: dict[str, Value]) -> Value:
+    """Return what PyTorch computes of numbers that are known, real ones in double precision."""
+
+    def given(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(map(given, value))
+        if isinstance(value, np.ndarray | np.generic):
+            return torch.as_tensor(np.asarray(value, np.float64 if value.dtype.kind == "f" else None))
+        return torch.float64 if isinstance(value, torch.dtype) and value.is_floating_point else value
+
+    def taken(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(map(taken, value))
+        return _numbers(value) if isinstance(value, torch.Tensor) else value
+
+    own = {key: given(value) for key, value in options.items() if key not in _PLACES}
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            return taken(operation(*map(given, args), **own))
+    finally:
+        torch.set_default_dtype(usual)
 
 
 def _line(node: Any, otherwise: str) -> str:
@@ -162,8 +243,9 @@ def _line(node: Any, otherwise: str) -> str:
 
 # ---------------------------------------------------------------------------- the table of rules
 
-#: Options about memory and types.
-_MEMORY = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy"})
+#: Options about memory, and about memory and types.
+_PLACES = frozenset({"layout", "device", "pin_memory", "memory_format", "non_blocking"})
+_MEMORY = frozenset({*_PLACES, "dtype", "copy"})
 _RULES: dict[str, Callable[..., Value]] = {}
 
 
@@ -263,12 +345,6 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "where": lambda c, x, y: sd.where(_formula(c), _formula(x), _formula(y)),
     "detach": lambda x: sd.stop_gradient(x) if isinstance(x, Array) else x,
     "getitem": lambda x, k: x[k],
-    "scalar_tensor": lambda x: np.asarray(x, float),
-    "full": lambda shape, x: np.full(shape, float(x)),
-    "zeros": np.zeros,
-    "ones": np.ones,
-    "arange": np.arange,
-    "eye": lambda n, m=None: np.eye(n, m),
     "zeros_like": lambda x: np.zeros(x.shape),
     "ones_like": lambda x: np.ones(x.shape),
     "full_like": lambda x, value: np.full(x.shape, float(value)),
@@ -278,6 +354,10 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "baddbmm": lambda b, x, y, beta=1, alpha=1: beta * _formula(b) + alpha * sd.matmul(_formula(x), _formula(y)),
     "linear": lambda x, w, b=None: _affine(_formula(x), _formula(w), b),
     "linalg_slogdet": lambda a: tuple(sd.slogdet(a)),
+    "slogdet": lambda a: tuple(sd.slogdet(a)),
+    "linalg_eigh": lambda a, side="L": tuple(sd.eigh(_formula(a))),
+    "linalg_svdvals": lambda a, driver=None: sd.svdvals(_formula(a)),
+    "cholesky_solve": lambda b, a, upper=False: sd.cho_solve((_formula(a), not upper), _formula(b)),
     "linalg_cholesky": sd.cholesky,
     "linalg_solve": lambda a, b: _solve(_formula(a), _formula(b)),
     "linalg_inv_ex": lambda a, *_: (sd.inv(a), None),
@@ -394,7 +474,13 @@ def _slice(x: Value, axis: int = 0, start: int | None = None, end: int | None = 
     return _formula(x)[_at(x.ndim, axis, slice(start, None if end is None or end > 2**62 else end, step))]
 
 
-@_reads("split", "split_with_sizes", "chunk")
+@_reads("chunk")
+def _chunk(x: Value, count: int, axis: int = 0) -> list[Value]:
+    parts: list[Value] = _split(x, -(-int(x.shape[axis]) // count), axis)
+    return parts
+
+
+@_reads("split", "split_with_sizes")
 def _split(x: Value, sizes: Any, axis: int = 0) -> list[Value]:
     n = int(x.shape[axis])
     lengths = list(sizes) if isinstance(sizes, list | tuple) else [min(sizes, n - k) for k in range(0, n, sizes)]
@@ -402,11 +488,233 @@ def _split(x: Value, sizes: Any, axis: int = 0) -> list[Value]:
     return [_formula(x)[_at(x.ndim, axis, slice(a, b))] for a, b in pairwise(ends)]
 
 
+def _known(values: Sequence[Value]) -> tuple[Any, ...]:
+    """Return positions, which must be numbers when the function is read."""
+    if _holds(list(values), Array):
+        raise UnsupportedError("positions that depend on the arguments; expected ones that are known when it is read")
+    return tuple(slice(None) if one is None else np.asarray(one) for one in values)
+
+
 @_reads("index")
 def _index(x: Value, places: Sequence[Value]) -> Value:
-    if any(isinstance(one, Array) for one in places):
-        raise UnsupportedError("positions that depend on the arguments; expected ones that are known when it is read")
-    return _formula(x)[tuple(slice(None) if one is None else np.asarray(one) for one in places)]
+    return _formula(x)[_known(places)]
+
+
+@_reads("index_select")
+def _index_select(x: Value, axis: int, places: Value) -> Value:
+    return _formula(x)[_at(x.ndim, axis, *_known([places]))]
+
+
+_RULES["embedding"] = lambda table, places, *_: _index(table, [places])
+
+
+def _along(shape: Sequence[int], axis: int, places: Value) -> Any:
+    """Return where ``gather`` and ``scatter`` find the elements of an array of some shape, in the flat array."""
+    (known,) = _known([places])
+    grid = list(np.indices(known.shape))
+    grid[axis] = known
+    return np.arange(prod(shape)).reshape(tuple(shape))[tuple(grid)]
+
+
+@_reads("gather")
+def _gather(x: Value, axis: int, places: Value, sparse_grad: bool = False) -> Value:
+    return sd.reshape(_formula(x), (-1,))[_along(_sizes(x), axis, places)]
+
+
+def _put(x: Value, at: Any, values: Value, adds: bool) -> Value:
+    """Return an array with values written to, or added at, positions of the flat array."""
+    x, at = _formula(x), np.asarray(at)
+    shape = _sizes(x)
+    spread = sd.reshape(sd.broadcast_to(_formula(values), at.shape), (-1,))
+    places = at.ravel()
+    if not adds:
+        _, last = np.unique(places[::-1], return_index=True)  # of several values the last one stays
+        chosen = np.sort(len(places) - 1 - last)
+        places, spread = places[chosen], spread[chosen]
+    new = sd.reshape(sd.add_at(spread, places, prod(shape)), shape)
+    untouched = np.ones(prod(shape), bool)
+    untouched[places] = False
+    return x + new if adds else sd.where(untouched.reshape(shape), x, new)
+
+
+@_reads("index_put", "index_put_", "_unsafe_index_put")
+def _index_put(x: Value, places: Sequence[Value], values: Value, accumulate: bool = False) -> Value:
+    shape = _sizes(x)
+    return _put(x, np.arange(prod(shape)).reshape(shape)[_known(places)], values, accumulate)
+
+
+@_reads("scatter_add", "scatter")
+def _scatter(x: Value, axis: int, places: Value, values: Value, adds: bool = False) -> Value:
+    at = _along(_sizes(x), axis, places)
+    cut = tuple(slice(0, n) for n in at.shape)
+    return _put(x, at, values if np.ndim(values) == 0 else _formula(values)[cut], adds)
+
+
+_RULES["scatter_add"] = partial(_scatter, adds=True)
+
+
+@_reads("select_scatter", "slice_scatter", "diagonal_scatter")
+def _part_put(pick: Callable[..., Any], x: Value, values: Value, *options: Any, **named: Any) -> Value:
+    shape = _sizes(x)
+    return _put(x, pick(np.arange(prod(shape)).reshape(shape), *options, **named), values, False)
+
+
+_RULES["select_scatter"] = partial(_part_put, lambda places, axis, k: places[_at(places.ndim, axis, k)])
+_RULES["slice_scatter"] = partial(
+    _part_put,
+    lambda places, axis=0, start=None, end=None, step=1: places[
+        _at(places.ndim, axis, slice(start, None if end is None or end > 2**62 else end, step))
+    ],
+)
+_RULES["diagonal_scatter"] = partial(_part_put, lambda places, k=0, a=0, b=1: np.diagonal(places, k, a, b))
+
+
+@_reads("unfold")
+def _unfold(x: Value, axis: int, size: int, step: int) -> Value:
+    shape = _sizes(x)
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(prod(shape)).reshape(shape), size, axis % len(shape))
+    return sd.reshape(_formula(x), (-1,))[windows[_at(len(shape), axis, slice(None, None, step))]]
+
+
+@_reads("constant_pad_nd")
+def _pad(x: Value, around: Sequence[int], value: Any = 0.0) -> Value:
+    x = _formula(x)
+    pairs = [(around[k], around[k + 1]) for k in range(0, len(around), 2)][::-1]
+    pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs
+    cut = tuple(slice(max(0, -a), n - max(0, -b)) for (a, b), n in zip(pairs, _sizes(x), strict=True))
+    return sd.pad(x[cut], [(max(0, a), max(0, b)) for a, b in pairs], constant_values=value)
+
+
+def _sizes(x: Value) -> tuple[int, ...]:
+    return tuple(map(int, x.shape))
+
+
+# ---------------------------------------------------------------------------- windows of images
+
+
+def _windows(x: Value, size: Sequence[int], step: Sequence[int], gap: Sequence[int]) -> list[Value]:
+    """Return what each element of a kernel meets, in the last axes: one array for each place of the kernel."""
+    space = _sizes(x)[-len(size) :]
+    room = [n - d * (k - 1) - 1 for n, k, d in zip(space, size, gap, strict=True)]
+    lengths = [n - n % s for n, s in zip(room, step, strict=True)]
+    places = [range(0, k * d, d) for k, d in zip(size, gap, strict=True)]
+
+    def met(place: Sequence[int]) -> Value:
+        return x[(..., *(slice(p, p + n + 1, s) for p, n, s in zip(place, lengths, step, strict=True)))]
+
+    return [met(place) for place in product(*places)]
+
+
+def _wide(option: Any, count: int) -> list[int]:
+    """Return an option of each axis: one number stands for all."""
+    numbers = list(option) if isinstance(option, list | tuple) else [option]
+    return numbers * count if len(numbers) == 1 else numbers
+
+
+def _bordered(x: Value, around: Sequence[tuple[int, int]], value: float = 0.0) -> Value:
+    return sd.pad(x, [*[(0, 0)] * (x.ndim - len(around)), *around], constant_values=value)
+
+
+@_reads("convolution")
+def _convolution(
+    x: Value, w: Value, b: Value, step: Any, around: Any, gap: Any, turned: bool, more: Any, groups: int
+) -> Value:
+    x, w = _formula(x), _formula(w)
+    count = x.ndim - 2
+    step, around, gap, more = (_wide(one, count) for one in (step, around, gap, more))
+    sides = [(n, n) for n in around]
+    if turned:  # zeros between the elements, and the kernel from behind
+        for axis, (n, s) in enumerate(zip(_sizes(x)[2:], step, strict=True), 2):
+            places = np.full((n - 1) * s + 1, n)
+            places[::s] = np.arange(n)
+            x = sd.pad(x, [(0, int(k == axis)) for k in range(x.ndim)])[_at(x.ndim, axis, places)]
+        size = _sizes(w)[2:]
+        sides = [(d * (k - 1) - p, d * (k - 1) - p + o) for d, k, p, o in zip(gap, size, around, more, strict=True)]
+        w = sd.flip(w, tuple(range(2, w.ndim)))
+        per = _sizes(w)[0] // groups
+        w = sd.concatenate([sd.swapaxes(w[k * per : (k + 1) * per], 0, 1) for k in range(groups)], axis=0)
+        step = [1] * count
+    x = _bordered(x, sides)
+    size, channels, each = _sizes(w)[2:], _sizes(w)[1], _sizes(w)[0] // groups
+    parts = []
+    for group in range(groups):
+        kernel = w[group * each : (group + 1) * each]
+        met = _windows(x[:, group * channels : (group + 1) * channels], size, step, gap)
+        kernels = [kernel[(..., *place)] for place in product(*map(range, size))]
+        terms = [sd.einsum("nc...,oc->no...", one, own) for one, own in zip(met, kernels, strict=True)]
+        parts.append(sum(terms[1:], terms[0]))
+    found = parts[0] if groups == 1 else sd.concatenate(parts, axis=1)
+    return found if b is None else found + sd.reshape(_formula(b), (-1, *[1] * count))
+
+
+@_reads("max_pool2d_with_indices", "max_pool3d_with_indices")
+def _max_pool(x: Value, size: Any, step: Any = (), around: Any = 0, gap: Any = 1, whole: bool = False) -> Value:
+    if whole:
+        raise UnsupportedError("ceil_mode=True")
+    count = len(size)
+    x = _bordered(_formula(x), [(n, n) for n in _wide(around, count)], -np.inf)
+    met = _windows(x, size, _wide(step or size, count), _wide(gap, count))
+    found = met[0]
+    for one in met[1:]:
+        found = sd.maximum(found, one)
+    return found, POSITIONS
+
+
+@_reads("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def _avg_pool(
+    x: Value, size: Any, step: Any = (), around: Any = 0, whole: bool = False, padded: bool = True, divisor: Any = None
+) -> Value:
+    if whole:
+        raise UnsupportedError("ceil_mode=True")
+    count = len(size)
+    sides = [(n, n) for n in _wide(around, count)]
+
+    def total(one: Value) -> Value:
+        met = _windows(_bordered(one, sides), size, _wide(step or size, count), [1] * count)
+        return sum(met[1:], met[0])
+
+    x = _formula(x)
+    if divisor is not None or padded or not any(map(any, sides)):
+        return total(x) / (divisor or prod(size))
+    return total(x) / total(_formula(np.ones(_sizes(x)[-count:])))
+
+
+@_reads("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
+def _adaptive(x: Value, sizes: Sequence[int]) -> Value:
+    x = _formula(x)
+    for axis, (n, m) in enumerate(zip(_sizes(x)[-len(sizes) :], sizes, strict=True), x.ndim - len(sizes)):
+        ends = [(k * n // m, -(-(k + 1) * n // m)) for k in range(m)]
+        x = sd.stack([sd.mean(x[_at(x.ndim, axis, slice(a, b))], axis=axis) for a, b in ends], axis=axis)
+    return x
+
+
+def _resized(torch: Any, function: str, x: Value, sizes: Any, *options: Any) -> Value:
+    """Return an image of another size: along each axis a product with a matrix, whose columns PyTorch tells."""
+    x = _formula(x)
+    factors = options[-1]
+    count = x.ndim - 2
+    operation = getattr(torch.ops.aten, function).vec
+    for axis in range(count):
+        n = _sizes(x)[2 + axis]
+        columns = torch.eye(n, dtype=torch.float64).reshape(1, n, *[n if k == axis else 1 for k in range(count)])
+        wanted = None if sizes is None else [sizes[axis] if k == axis else 1 for k in range(count)]
+        by = None if factors is None else [factors[axis] if k == axis else 1.0 for k in range(count)]
+        matrix = _numbers(operation(columns, wanted, *options[:-1], by)).reshape(n, -1)
+        x = sd.moveaxis(sd.matmul(sd.moveaxis(x, 2 + axis, -1), _formula(matrix)), -1, 2 + axis)
+    return x
+
+
+def _resize_by(name: str) -> Callable[..., Value]:
+    def rule(*args: Any) -> Value:
+        import torch
+
+        return _resized(torch, name, *args)
+
+    return rule
+
+
+for _kind in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "bicubic2d"):
+    _RULES[f"upsample_{_kind}"] = _resize_by(f"upsample_{_kind}")
 
 
 # ---------------------------------------------------------------------------- reductions
@@ -425,9 +733,9 @@ for _name_of, _own in {
 
 
 def _extreme(name: str, x: Value, axis: Any = None, keepdim: bool = False) -> Value:
-    """Return the largest or least, with nothing for the positions, which no formula has."""
+    """Return the largest or least."""
     found = _over(name, x, axis, keepdim)
-    return found if axis is None else (found, None)
+    return found if axis is None else (found, POSITIONS)
 
 
 _RULES["max"], _RULES["min"] = partial(_extreme, "max"), partial(_extreme, "min")
@@ -443,6 +751,52 @@ def _var(x: Value, axes: Any = None, unbiased: Any = True, keepdim: bool = False
 _RULES["std"] = lambda *args, **options: sd.sqrt(_var(*args, **options))
 
 
+@_reads("var_mean")
+def _var_mean(x: Value, *args: Any, **options: Any) -> Value:
+    axes = args[0] if args else None
+    return _var(x, *args, **options), _over("mean", x, axes, options.get("keepdim", False))
+
+
+def _extreme_before(name: str, x: Value, axis: int) -> Value:
+    return getattr(sd, name)(_formula(x), axis=axis), POSITIONS
+
+
+_RULES["cummax"], _RULES["cummin"] = partial(_extreme_before, "cummax"), partial(_extreme_before, "cummin")
+
+
+@_reads("logcumsumexp")
+def _logcumsumexp(x: Value, axis: int) -> Value:
+    x = sd.moveaxis(_formula(x), axis, -1)
+    n = _sizes(x)[-1]
+    before = sd.where(np.tri(n, dtype=bool), x[..., None, :], -np.inf)
+    return sd.moveaxis(sd.logsumexp(before, axis=-1), -1, axis)
+
+
+@_reads("sort")
+def _sort(x: Value, axis: int = -1, descending: bool = False, stable: Any = None) -> Value:
+    found = sd.sort(_formula(x), axis=axis)
+    return sd.flip(found, axis) if descending else found, POSITIONS
+
+
+@_reads("topk")
+def _topk(x: Value, count: int, axis: int = -1, largest: bool = True, is_sorted: bool = True) -> Value:
+    return _sort(x, axis, largest)[0][_at(x.ndim, axis, slice(0, count))], POSITIONS
+
+
+@_reads("kthvalue")
+def _kth(x: Value, k: int, axis: int = -1, keepdim: bool = False) -> Value:
+    place = slice(k - 1, k) if keepdim else k - 1
+    return sd.sort(_formula(x), axis=axis)[_at(x.ndim, axis, place)], POSITIONS
+
+
+@_reads("median")
+def _median(x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
+    if axis is None:
+        flat = sd.reshape(_formula(x), (-1,))
+        return sd.sort(flat)[(_sizes(flat)[0] - 1) // 2]
+    return _kth(x, (_sizes(x)[axis] + 1) // 2, axis, keepdim)
+
+
 @_reads("linalg_vector_norm", "norm")
 def _norm(x: Value, order: Any = 2, axes: Any = None, keepdim: bool = False) -> Value:
     x = _formula(x)
@@ -451,7 +805,12 @@ def _norm(x: Value, order: Any = 2, axes: Any = None, keepdim: bool = False) -> 
     return sd.vector_norm(x, ord=order, axis=axes, keepdims=keepdim)
 
 
-@_reads("layer_norm", "native_layer_norm")
+@_reads("_cdist_forward", "cdist")
+def _cdist(x: Value, y: Value, order: float = 2.0, mode: Any = None) -> Value:
+    return sd.vector_norm(_formula(x)[..., :, None, :] - _formula(y)[..., None, :, :], ord=order, axis=-1)
+
+
+@_reads("layer_norm")
 def _layer_norm(x: Value, shape: Any, w: Value = None, b: Value = None, eps: float = 1e-5, *_: Value) -> Value:
     axes = tuple(range(-len(shape), 0))
     x = _formula(x)
@@ -461,12 +820,79 @@ def _layer_norm(x: Value, shape: Any, w: Value = None, b: Value = None, eps: flo
     return found if b is None else found + _formula(b)
 
 
+# what is left out of a training step's results is not known
+_RULES["native_layer_norm"] = lambda *args: (_layer_norm(*args), None, None)
+
+
+@_reads("native_group_norm")
+def _group_norm(x: Value, w: Value, b: Value, n: int, channels: int, rest: int, groups: int, eps: float) -> Value:
+    x = _formula(x)
+    shape = _sizes(x)
+    found = sd.reshape(_layer_norm(sd.reshape(x, (n, groups, -1)), (-1,), None, None, eps), shape)
+    return _scaled(found, w, b), None, None
+
+
+def _scaled(x: Value, w: Value, b: Value) -> Value:
+    """Return channels times their weights, and their offsets added."""
+    each = (-1, *[1] * (x.ndim - 2))
+    x = x if w is None else x * sd.reshape(_formula(w), each)
+    return x if b is None else x + sd.reshape(_formula(b), each)
+
+
+@_reads("_native_batch_norm_legit_no_training")
+def _batch_norm(x: Value, w: Value, b: Value, mean: Value, var: Value, momentum: float, eps: float) -> Value:
+    x = _formula(x)
+    each = (-1, *[1] * (x.ndim - 2))
+    mean, var = (sd.reshape(_formula(one), each) for one in (mean, var))
+    return _scaled((x - mean) / sd.sqrt(var + eps), w, b), None, None
+
+
+@_reads("_native_batch_norm_legit")
+def _batch_norm_of_batch(x: Value, w: Value, b: Value, *args: Value) -> Value:
+    if not isinstance(args[0], bool):
+        raise UnsupportedError("a batch norm that keeps averages; read the module after module.eval()")
+    x = _formula(x)
+    axes = (0, *range(2, x.ndim))
+    mean, var = sd.mean(x, axis=axes, keepdims=True), sd.var(x, axis=axes, keepdims=True)
+    return _scaled((x - mean) / sd.sqrt(var + args[-1]), w, b), None, None
+
+
+@_reads("linalg_solve_triangular")
+def _triangular(a: Value, b: Value, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Value:
+    a, b = _formula(a), _formula(b)
+    options = {"lower": not upper, "unit_diagonal": unitriangular}
+    if left:
+        return sd.solve_triangular(a, b, **options)
+    turned = sd.solve_triangular(a, sd.matrix_transpose(b), trans=1, **options)
+    return sd.matrix_transpose(turned)
+
+
+@_reads("linalg_matrix_norm", "linalg_norm")
+def _matrix_norm(x: Value, order: Any = None, axes: Any = None, keepdim: bool = False) -> Value:
+    x = _formula(x)
+    if axes is None and x.ndim == 2 and order is not None:
+        axes = (-2, -1)
+    of_matrices = isinstance(axes, list | tuple) and [one % x.ndim for one in axes] == [x.ndim - 2, x.ndim - 1]
+    if not of_matrices:
+        return _norm(x, 2 if order is None else order, axes, keepdim)
+    return sd.matrix_norm(x, ord="fro" if order is None else order, keepdims=keepdim)
+
+
 @_reads("scaled_dot_product_attention")
-def _attention(q: Value, k: Value, v: Value, mask: Value = None, dropout: float = 0.0, causal: bool = False) -> Value:
-    if dropout or causal or mask is not None:
-        raise UnsupportedError("attention with a mask or dropout; write it out")
+def _attention(
+    q: Value, k: Value, v: Value, mask: Value = None, dropout: float = 0.0, causal: bool = False, **options: Any
+) -> Value:
+    scale, grouped = options.get("scale"), options.get("enable_gqa", False)
+    if dropout or grouped:
+        raise UnsupportedError("attention with dropout or grouped heads; write it out")
     q, k, v = map(_formula, (q, k, v))
-    scores = sd.matmul(q, sd.swapaxes(k, -1, -2)) / sqrt(int(q.shape[-1]))
+    scores = sd.matmul(q, sd.swapaxes(k, -1, -2)) * (1.0 / sqrt(_sizes(q)[-1]) if scale is None else scale)
+    if causal:
+        mask = np.tri(_sizes(q)[-2], _sizes(k)[-2], dtype=bool)
+    if isinstance(mask, np.ndarray) and mask.dtype == bool:
+        scores = sd.where(mask, scores, -np.inf)
+    elif mask is not None:
+        scores = scores + _formula(mask)
     return sd.matmul(sd.softmax(scores, axis=-1), v)
 
 

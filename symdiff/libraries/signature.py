@@ -10,12 +10,13 @@ from ..errors import UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array
 from ..frontend.outputs import LEAF, leaves, template_of
+from ..frontend.provenance import of_inputs
 from ..frontend.symbols import symbol
 from ..graph import input
 from ..runtime.kernel import Kernel
 from ..runtime.options import Backend
 
-__all__ = ["check_one_sample", "free_name", "pulled", "pushed", "symbols_of", "template_of_results"]
+__all__ = ["check_one_sample", "free_name", "pulled", "pushed", "symbols_of", "template_of_results", "with_inputs"]
 
 
 def check_one_sample(kernel: Kernel, library: str, instead: str) -> None:
@@ -49,6 +50,11 @@ def symbols_of(kernel: Kernel) -> list[Array]:
 def template_of_results(kernel: Kernel) -> Any:
     """Return the structure of a kernel's results."""
     return template_of(kernel(*symbols_of(kernel))) if kernel.outputs else LEAF
+
+
+def with_inputs(formula: Array, inputs: Sequence[Array]) -> Array:
+    """Return a formula of these inputs in this order, whether it depends on each or not."""
+    return Array(formula.node, of_inputs(one.node for one in inputs).joined(formula.provenance))
 
 
 def free_name(name: str, names: set[str]) -> str:

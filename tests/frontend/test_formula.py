@@ -381,3 +381,10 @@ def test_a_shape_is_mentioned_in_any_place() -> None:
     assert inputs(compiled(sd.vjp("x * x", "x", "w", w=3, x=3))) == "w x"
     with pytest.raises(ShapeError, match=r"'x' has 2\.5 for a size"):
         sd.compile("x * y", x=2.5, y=3)
+
+
+def test_a_kernel_is_a_formula_of_its_inputs() -> None:
+    kernel = sd.compile("x @ S @ x + sum(y[i])", S=sd.symmetric(2), x=2, y="n", i=(int, "m"))
+    assert sd.compile(sd.gradient(kernel, "x")).signature == kernel.signature.replace("-> ()", "-> (2,)")
+    assert str(sd.gradient(kernel, "S")) == "outer(x, x)"
+    assert sd.compile(kernel)(np.eye(2), [1.0, 2.0], [5.0, 6.0], [1, 1]) == 17.0

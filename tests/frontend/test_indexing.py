@@ -708,3 +708,31 @@ def test_lists_mean_what_they_mean_to_numpy() -> None:
     for bad in (50, -51):
         with pytest.raises(sd.ShapeError, match=f"index {bad} is out of range"):
             sd.vector("x", 50)[np.array([0, bad])]
+
+
+@pytest.mark.parametrize("pick", [
+    lambda B, i, r: B[r, i], lambda B, i, r: B[r, :, i], lambda B, i, r: B[r, i, 2], lambda B, i, r: B[r, i, i],
+    lambda B, i, r: B[r, None, i], lambda B, i, r: B[r, 1:3, i], lambda B, i, r: B.T[:, i, r],
+    lambda B, i, r: B.T[2, i, r], lambda B, i, r: B.T[i, 1:, r],
+])  # fmt: skip
+@pytest.mark.rows(1000)
+def test_one_element_of_each_row(pick: Any) -> None:
+    B, i = sd.array("B", ("n", 4, 5)), sd.indices("i", "n")
+    numbers, at = np.random.default_rng(0).normal(size=(3, 4, 5)), np.array([3, 0, 2])
+    kernel = sd.compile([pick(B, i, sd.arange("n")), sd.gradient(pick(B, i, sd.arange("n")).sum(), B)], [B, i])
+    value, slope = kernel(numbers, at)
+    want = np.zeros_like(numbers)
+    np.add.at(want.reshape(-1), pick(np.arange(60).reshape(3, 4, 5), at, np.arange(3)).ravel(), 1.0)
+    np.testing.assert_array_equal(value, pick(numbers, at, np.arange(3)))
+    np.testing.assert_array_equal(slope, want)
+
+
+def test_one_element_of_each_row_in_text() -> None:
+    numbers = np.arange(6.0).reshape(2, 3)
+    kernel = sd.compile("A[arange(n), i] + arange(1, n + 1)", A=("n", 3), i=(int, "n"))
+    np.testing.assert_array_equal(kernel(numbers, [2, 0]), [3.0, 5.0])
+    np.testing.assert_array_equal(sd.compile("A[arange(2), i]", A=("n", 3), i=(int, 2))(numbers, [2, 0]), [2.0, 3.0])
+    with pytest.raises(sd.ParseError, match="as index, found a formula"):
+        sd.compile("A[arange(0.5, 2), i]", A=(2, 3), i=(int, 2))
+    with pytest.raises(sd.ShapeError, match=r"an integer input of shape \(m,\) beside arange\(n\)"):
+        sd.compile("A[arange(n), i]", A=("n", 3), i=(int, "m"))

@@ -49,8 +49,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "np.linalg.eig": (lambda: np.linalg.eig(np.outer(X, X)), "eigenvalues"),
     "index by a condition": (lambda: X[X > 0], "where"),
     "out=": (lambda: np.exp(X, out=np.empty(3)), "value returned"),
-    "array of arrays": (lambda: np.array([X, X]), "stack"),
-    "array of numbers": (lambda: np.array(X, dtype=float), "stack"),
+    "array of arrays": (lambda: np.array([X, X]), r"sd\.array"),
+    "array of numbers": (lambda: np.array(X, dtype=float), r"sd\.array"),
     "complex": (lambda: sd.asarray(X * 1j), "z.real"),
     "unknown function": (lambda: np.packbits(X), "packbits"),
 }
@@ -65,10 +65,23 @@ def test_refused_with_the_remedy(name: str) -> None:
 
 def test_object_arrays_of_symbols() -> None:
     c, s = sd.scalar("c"), sd.scalar("s")
-    rotation = np.array([[c, -s], [s, c]])
+    with pytest.warns(UserWarning, match=r"array of Python objects.*write sd\.array") as told:
+        rotation = np.array([[c, -s], [s, c]])
+    assert told[0].filename == __file__
     assert rotation.dtype == object
+    assert np.array([[c, -s], [s, c]], dtype=object).dtype == object  # asked for, without a warning
     kernel = sd.compile(np.exp(rotation) @ np.array([1.0, 2.0]), [c, s])
     np.testing.assert_allclose(kernel(0.3, 0.4), np.exp([[0.3, -0.4], [0.4, 0.3]]) @ [1, 2])
+
+
+@pytest.mark.parametrize("make", [np.array, np.asarray, np.asanyarray, lambda rows, like: sd.array(rows)])
+def test_arrays_like_a_symbol_hold_symbols(make: Any) -> None:
+    x, y = sd.scalar("x"), sd.scalar("y")
+    matrix = make([[x, 1], [2.0, y]], like=y)
+    assert isinstance(matrix, sd.Array)
+    assert str(sd.gradient(np.linalg.det(matrix), x)) == "y"
+    with pytest.raises(sd.SymdiffError):
+        np.array([[x, 1]], like=y, ndmin=3)
 
 
 def test_a_symbol_in_an_array_of_numbers_is_told_what_to_do() -> None:

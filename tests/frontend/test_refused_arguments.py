@@ -197,9 +197,15 @@ KERNEL = sd.compile("x @ x", x="n", backend="interpreter")
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: anyway.compile(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
-        (lambda: sd.gradient(KERNEL, "x"), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
-        (lambda: sd.check(KERNEL), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: sd.gradient(KERNEL, "x", y=3), r"the kernel, whose formula is kernel\(\*symbols\), takes x"),
+        (lambda: anyway.compile("x @ y", {"x": 3}, x=3, y=3), r"inputs= is a dict of x; .*shapes come by name"),
+        (lambda: sd.vector("x", "n").sum().substitute(x=1.0, n=2), "'n' is not in the formula"),
+        (lambda: sd.scalar("x").substitute(x=sd.vector("v", 3)), r"x is a number, and .* shape \(3,\)"),
+        (lambda: anyway.ones(3, 3), r"takes 1 argument; 2 came; .* the shape a tuple: \(3, 3\)"),
+        (lambda: anyway.root(lambda x: x**2, 1.0), r"root without a start; expected root\(formula, x, start\)"),
+        (lambda: sd.nn.cross_entropy, r"write -np\.mean\(sd\.log_softmax\(z\)\[sd\.arange"),
+        (lambda: anyway.nlpsol, r"write sd\.problem"),
+        (lambda: sd.arange(0, "n", 2), "in steps of 2; expected steps of 1 with letters"),
         (lambda: sd.compile("x", threads="all"), "threads='all'; expected at least 1"),
         (lambda: sd.compile("x * |x|"), r"found '\|'; write abs\(x\)"),
         (lambda: sd.compile("f(x) + ∂f/∂x"), r"a derivative is written gradient\(f, x\)"),

@@ -396,3 +396,11 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         sd.laplace(V, V)
     with pytest.raises(ArgumentError, match="the unknown of laplace"):
         sd.laplace(V @ V, V + 1)
+
+
+def test_data_may_be_called_x() -> None:
+    x, s = sd.vector("x", "n"), sd.scalar("s", positive=True)
+    d = sd.density(sd.stats.norm(0, s).logpdf(x).sum(), s)
+    data = np.array([0.5, -1.0])
+    assert d.logp(np.zeros(1), x=data) == d.logp(np.zeros(1), data)
+    np.testing.assert_array_equal(d.gradient(np.zeros(1), x=data), d.gradient(np.zeros(1), data))

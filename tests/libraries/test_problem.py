@@ -283,10 +283,31 @@ def test_a_start_at_a_saddle_is_told_and_a_minimum_is_not(method: str | None, se
             assert ("stationary and no minimum" in best.message) is is_saddle, best
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("shape", "is_minimum"), [
+    (lambda v: v[0] ** 2 + v[1] ** 2 + v[2] ** 2 - v[3] ** 4, False), (lambda v: np.sum(v[:3] ** 2) + v[3] ** 3, False),
+    (lambda v: np.sum(v[:3] ** 2) - v[3] ** 6 + v[0] * v[3] ** 4, False), (lambda v: np.sum(v**4), True),
+    (lambda v: np.sum(v[:2] ** 2) + np.sum(v[2:] ** 10), True), (lambda v: v[0] ** 2 + v[1] ** 2 * v[2] ** 2, True),
+    (lambda v: (v[0] + 10 * v[1]) ** 2 + 5 * (v[2] - v[3]) ** 2 + (v[1] - 2 * v[2]) ** 4, True),
+    (lambda v: v[0] ** 2 + v[1] ** 4 - 100 * v[1] ** 6 + v[2] ** 2, True),
+])  # fmt: skip
+@pytest.mark.rows(1000)
+def test_points_without_curvature_are_minima_where_nothing_falls(shape: Any, is_minimum: bool, seed: int) -> None:
+    """0 is stationary, and second derivatives do not tell; a minimum stays one where a search ends beside it."""
+    rng = np.random.default_rng(seed)
+    q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    problem = sd.problem(shape(q @ X), variables=X)
+    starts = [np.zeros(4), *(rng.normal(size=(3, 4)) * 0.01)] if is_minimum else [np.zeros(4)]
+    for start in starts:
+        best = problem.solve(start)
+        assert best.success is is_minimum, best
+        assert ("stationary and no minimum" in best.message) is not is_minimum, best
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", [-X @ X, X[0] * X[1], -np.sum(X**4), -np.exp(X[0]) + X[1] ** 2, -np.cosh(X[0])])
 def test_what_falls_without_bound_is_told(f: sd.Array) -> None:
-    for method in (None, "SLSQP"):
+    for method in (None, "SLSQP", "trust-constr"):
         best = sd.problem(f, variables=X).solve([0.3, -0.2, 0.1, 0.0], method=method)
         assert not best.success, best
         assert "expected bounds or constraints" in best.message, best
@@ -300,7 +321,7 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ArgumentError, "bounds of 'z'", lambda: sd.problem(X @ X, bounds={"z": (0, 1)})),
         (ArgumentError, "least first", lambda: sd.problem(X @ X, bounds={X: (1, 0)})),
         (ShapeError, "expected a scalar", lambda: sd.problem(X)),
-        (ShapeError, "numbers for sizes", lambda: sd.problem(np.sum(sd.vector("q", "n") ** 2))),
+        (ShapeError, "numbers for the sizes", lambda: sd.problem(np.sum(sd.vector("q", "n") ** 2))),
         (ArgumentError, "parameters missing: a", HS71.solve),
         (ArgumentError, "parameters unknown: b", lambda: HS71.solve(parameters={"a": 40, "b": 1})),
         (ArgumentError, "outside of the bounds: element 2", lambda: HS71.solve([1, 1, 9, 1], {"a": 40})),
@@ -314,3 +335,23 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
     for error, message, call in refused:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_parameters_may_be_positions_and_have_letters() -> None:
+    t, y, i = sd.vector("t", "n"), sd.vector("y", "n"), sd.indices("i", "n")
+    g = sd.vector("g", 3)
+    p = sd.problem(np.sum((g[i] * np.exp(-t) - y) ** 2), parameters=[t, y, i])
+    at, groups, levels = np.linspace(0.0, 1.0, 12), np.arange(12) % 3, np.array([1.0, -2.0, 0.5])
+    data = {"t": at, "y": levels[groups] * np.exp(-at), "i": groups}
+    for method in (None, "least_squares", "slsqp", "l-bfgs-b"):
+        np.testing.assert_allclose(p.solve(parameters=data, method=method)["g"], levels, rtol=1e-5)
+    best = p.solve(parameters=data, method="least_squares")
+    moved = p.sensitivity(best, "y")["g"]
+    assert moved.shape == (3, 12)
+    np.testing.assert_allclose(moved @ np.exp(-at), 1.0, rtol=1e-6)
+    with pytest.raises(sd.ArgumentError, match="i are positions"):
+        p.sensitivity(best, i)
+    with pytest.raises(sd.ArgumentError, match="parameter i has dtype float64; expected positions"):
+        p.solve(parameters={**data, "i": groups + 0.5})
+    with pytest.raises(sd.ShapeError, match=r"w has shape .* sizes of a variable"):
+        sd.problem(np.sum(sd.vector("w", "n") ** 2))

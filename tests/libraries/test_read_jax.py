@@ -216,3 +216,13 @@ def test_errors_of_the_function_are_its_own() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         sd.from_jax(broken, X)
+
+
+def test_kernels_take_arguments_in_the_order_of_the_function() -> None:
+    def f(w: Any, unused: Any, tree: dict[str, Any]) -> Any:
+        return jnp.sum(jnp.tanh(tree["b"] * (tree["a"] @ w)))
+
+    read = sd.from_jax(f, jnp.ones(3), jnp.ones(2), {"a": jnp.ones((4, 3)), "b": jnp.ones(4)})
+    names = ["w", "unused", "tree_a", "tree_b"]
+    assert [one.name for one in sd.compile(read).inputs] == names
+    assert [one.name for one in sd.compile(sd.gradient(read, "tree_b")).inputs] == names

@@ -69,6 +69,45 @@ ROWS: list[tuple[Any, tuple[Any, ...]]] = [
     (lambda b: torch.bmm(b, b.transpose(1, 2)) + F.scaled_dot_product_attention(b, b, b).sum(), (B,)),
     (lambda b: F.layer_norm(b, (4,)).expand(2, 3, 4) + torch.ones(4, dtype=torch.float64) * torch.arange(4), (B,)),
     (lambda x, y: F.mse_loss(x, y) + F.smooth_l1_loss(x, y) + F.huber_loss(x, y), (X, Y)),
+    (lambda b: b.chunk(2, -1)[1] * b.chunk(3, 1)[0][:, :, :2], (B,)),
+    (lambda a: F.cross_entropy(a, torch.tensor([2, 0, 1, 1])) + a.gather(1, torch.tensor([[0], [2]])).sum(), (A,)),
+    (lambda a: F.embedding(torch.tensor([[1, 3], [0, 1]]), a) * torch.ones(3, 3).triu()[0], (A,)),
+    (lambda a: a.index_select(0, torch.tensor([2, 0])) + a.index_add(0, torch.tensor([1, 1]), a[:2])[2:], (A,)),
+    (lambda a: a.scatter_add(0, torch.tensor([[0, 3, 0], [0, 1, 2], [3, 3, 1], [1, 1, 1]]), a)
+     * a.scatter(1, torch.tensor([[1], [2]]), 7.0), (A,)),
+    (lambda a: torch.index_put(a, (torch.tensor([1, 0, 3]),), a[:3] * 2)
+     + a.index_fill(1, torch.tensor([2]), 1.0), (A,)),
+    (lambda a: a.select_scatter(a[0] * 3, 0, 2) * a.slice_scatter(a[:2] + 1, 0, 1, 3)
+     + a.diagonal_scatter(a[:3, 0], 0), (A,)),
+    (lambda x: x.sort(descending=True)[0] * x.topk(2).values.sum() + x.topk(3, largest=False)[0].prod(), (X,)),
+    (lambda a: a.median() * a.kthvalue(2, 0).values + a.median(0).values + a.cummax(0)[0]
+     + a.cummin(1).values[0], (A,)),
+    (lambda a: a.logcumsumexp(0) + torch.var_mean(a, 0)[0] * torch.var_mean(a)[1], (A,)),
+    (lambda a: torch.cdist(a, 2 * a[:2] + 1) + F.pad(a, (1, -2, 2, 0), value=3.0)[:4], (A,)),
+    (lambda b: F.pad(b, (1, 2), mode="reflect") * F.pad(b, (2, 1), mode="replicate"), (B,)),
+    (lambda b: F.unfold(b[:, None], 2).sum(1) + b.unfold(2, 2, 1).sum((1, 2, 3))[:, None], (B,)),
+    (lambda b: F.interpolate(b[None], scale_factor=2, mode="bilinear") * F.interpolate(b[None], size=(6, 8)), (B,)),
+    (lambda b: F.interpolate(b, size=7, mode="linear", align_corners=True), (B,)),
+    (lambda b: F.max_pool1d(b, 2, 1, 1) + F.avg_pool1d(b, 3, 2, 1).sum() + F.adaptive_avg_pool1d(b, 3).prod(), (B,)),
+    (lambda b: F.max_pool2d(b[None], 2, 1) + F.avg_pool2d(b[None], 2, 1, count_include_pad=False)
+     * F.adaptive_avg_pool2d(b[None], 2).sum(), (B,)),
+    (lambda b: F.conv1d(b, 1 + b[:, :3, :2].transpose(0, 1)[:2].repeat(1, 2, 1)[:, :3], b[0, 0, :2], 2, 1, 2), (B,)),
+    (lambda b: F.conv2d(b[None], b[:, :1, :3, None].repeat(2, 1, 1, 3), None, 1, "same", 1, 2), (B,)),
+    (lambda b: F.conv_transpose1d(b, b[:1, :, :3].transpose(0, 1), None, 3, 1, 2, 1, 2), (B,)),
+    (lambda b: F.group_norm(b.transpose(1, 2), 2, b[0, 0], b[0, 1]) + F.instance_norm(b).sum(), (B,)),
+    (lambda b: F.layer_norm(torch.cdist(b, b), (3,)), (B,)),
+    (lambda b: F.scaled_dot_product_attention(b, b, b, is_causal=True)
+     + F.scaled_dot_product_attention(b, b, b, attn_mask=b[..., :3], scale=0.3), (B,)),
+    (lambda b: F.scaled_dot_product_attention(b, b, b, attn_mask=torch.ones(3, 3, dtype=torch.bool).tril(1)), (B,)),
+    (lambda s, a: torch.cholesky_solve(a.T, torch.linalg.cholesky(s @ s.T))
+     + torch.linalg.solve_triangular(s, a.T, upper=True)
+     + torch.linalg.solve_triangular(s, a, upper=False, left=False).T, (S, A)),
+    (lambda s: torch.linalg.eigvalsh(s + s.T + torch.diag(torch.arange(3.0))) + torch.linalg.norm(s, 2)
+     + torch.linalg.norm(s, "nuc") + torch.linalg.norm(s, 1) + torch.linalg.norm(s)
+     + torch.linalg.svdvals(s[:2])[0], (S,)),
+    (lambda x: torch.distributions.Normal(x, 2.0, validate_args=False).log_prob(x**2), (X,)),
+    (lambda x: x @ F.one_hot(torch.tensor([0, 1, 2, 0]), 3).double() + torch.kron(x, x)[:3]
+     + torch.lerp(x, 2 * x, 0.3)[1:], (X,)),
 ]  # fmt: skip
 
 
@@ -109,8 +148,52 @@ def test_symbols_have_the_names_of_parameters() -> None:
     # one tensor for several parameters is several symbols
     assert read(lambda A, a, Xy: A + a * Xy, X, X, X) == {"A", "a", "Xy"}
     assert read(lambda P, *Q: P["W"] * P["b"][1] + P["b"][0] + Q[1], {"W": X, "b": [X, X]}, X, X) == {
-        "P_W", "P_b_0", "P_b_1", "Q_1"}  # fmt: skip
+        "P_W", "P_b_0", "P_b_1", "Q_0", "Q_1"}  # fmt: skip
     assert read(lambda W, k: W * k, X, 3) == {"W"}
+
+
+def test_layers_of_a_sequence_have_names_and_kernels_take_them_in_order() -> None:
+    nn: Any = torch.nn
+    image = torch.rand(2, 1, 6, 6, dtype=torch.float64)
+    norm = nn.BatchNorm2d(2)
+    norm.running_mean, norm.running_var = torch.tensor([0.3, -0.2]), torch.tensor([0.5, 2.0])
+    convolution, last = nn.Conv2d(1, 2, 3, padding=1), nn.Linear(18, 3)
+    net = nn.Sequential(convolution, norm, nn.PReLU(), nn.MaxPool2d(2), nn.Flatten(), last).double().eval()
+    read = sd.from_torch(net, image)
+    names = [f"p_{name.replace('.', '_')}" for name, _ in net.named_parameters()]
+    kernel = sd.compile(read, backend="numpy")
+    assert [one.name for one in kernel.inputs] == [*names, "input"]
+    compare(read, lambda: net(image), [*names, "input"], [*net.parameters(), image.requires_grad_()])
+
+
+def test_kernels_take_arguments_in_the_order_of_the_function() -> None:
+    read = sd.from_torch(lambda unused, x, a: a @ (a.T @ x), Y, X, A)
+    assert sd.compile(read).signature == "(unused: (4,), x: (4,), a: (4, 3)) -> (4,)"
+    assert sd.compile(sd.gradient(sd.sum(read), "a")).signature == "(unused: (4,), x: (4,), a: (4, 3)) -> (4, 3)"
+
+
+def test_whole_numbers_are_taken_as_they_are() -> None:
+    read = sd.from_torch(torch.nn.Embedding(5, 2).double(), torch.tensor([3, 1]))
+    assert sd.compile(read).signature == "(weight: (5, 2)) -> (2, 2)"
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: a[a.max(0).indices], lambda a: a[a.sort(0)[1][0]], lambda a: a[:, a.topk(2, 1)[1][0]],
+    lambda a: a.gather(0, a.cummax(0)[1]), lambda a: a.take_along_dim(a.kthvalue(1, 0)[1][None], 0),
+])  # fmt: skip
+def test_positions_that_numbers_decide_are_refused(f: Any) -> None:
+    with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
+        sd.from_torch(f, A)
+
+
+@pytest.mark.filterwarnings("ignore:.*requires gradient")
+def test_what_torch_refuses_is_told_in_a_line() -> None:
+    with pytest.raises(UnsupportedError, match=r"torch\.export does not write the function down: Could not guard"):
+        sd.from_torch(lambda x: x if x[0] > 0 else -x, X)
+    with pytest.raises(UnsupportedError, match=r"PyTorch does not take .* apart"):
+        sd.from_torch(torch.func.grad(lambda z: (z**3).sum()), X)
+    with pytest.raises(ZeroDivisionError):
+        sd.from_torch(lambda x: x / (1 // 0), X)
 
 
 def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:

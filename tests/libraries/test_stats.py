@@ -475,3 +475,15 @@ def test_multinomial_and_categorical() -> None:
     total = sd.stats.categorical.logpmf(idx, q).sum()
     slopes = sd.compile(sd.gradient(total, q), [idx, q])(np.array([0, 2, 2, 1]), p)
     np.testing.assert_allclose(slopes, np.array([1, 1, 2]) / p, rtol=1e-12)
+
+
+def test_distributions_with_parameters() -> None:
+    x, m, s = sd.vector("x", 3), sd.scalar("m"), sd.scalar("s")
+    for frozen in (sd.stats.norm(m, s), sd.stats.norm(loc=m, scale=s)):
+        assert str(frozen.logpdf(x)) == str(sd.stats.norm.logpdf(x, m, s))
+        assert str(frozen.ppf(0.3)) == str(sd.stats.norm.ppf(0.3, m, s))
+    assert str(sd.stats.norm(m, scale=s)) == "<norm(m, scale=s)>"
+    with pytest.raises(sd.SymdiffError, match=r"norm has no 'fitt'"):
+        sd.stats.norm(0, 1).fitt  # noqa: B018
+    with pytest.raises(sd.ArgumentError, match="too many positional"):
+        sd.stats.norm(1, 2, 3).logpdf(x)

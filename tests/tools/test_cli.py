@@ -736,3 +736,21 @@ def test_eval_gives_value_and_derivatives_in_one_run(run: Run, options: list[str
     for name, column in zip(names, np.array([[float(x) for x in row.split(",")] for row in rows]).T, strict=True):
         if name in known:
             np.testing.assert_allclose(column, known[name], rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize(("word", "told"), [
+    ("steps", "derive FORMULA --wrt x --steps"), ("latex", "--latex"), ("hessian", "--order 2"),
+    ("plot", "symdiff serve"), ("run", "eval FORMULA"), ("deriv", "Did you mean"),
+])  # fmt: skip
+@pytest.mark.rows(1000)
+def test_words_that_are_no_commands_tell_what_is(word: str, told: str) -> None:
+    result = CliRunner().invoke(cli.main, [word, "x**2"])
+    assert result.exit_code == 2
+    assert "No such command" in result.output
+    assert told in result.output
+
+
+def test_a_missing_variable_is_named() -> None:
+    result = CliRunner().invoke(cli.main, ["derive", "s * exp(-r)"])
+    assert result.exit_code == 2
+    assert "add --wrt NAME, as --wrt s" in result.output

@@ -338,7 +338,10 @@ class _Asked:
     def __init__(self, name: str, x: Any, start: Any, bracket: Any, at_most: Any, tol: Any) -> None:
         self.name = name
         if start is None and bracket is None:
-            raise ArgumentError(f"{name} without a start; expected start=, or bracket=(lower, upper) for one equation")
+            raise ArgumentError(
+                f"{name} without a start; expected {name}(formula, x, start) of a formula of the symbol x, or "
+                "bracket=(lower, upper) for one equation"
+            )
         self.at_most, self.tol = _whole(name, at_most), _tolerance(name, tol)
         told = {"at_most": None if self.at_most == AT_MOST else float(self.at_most), "tol": self.tol}
         self.options = tuple((key, value) for key, value in told.items() if value is not None)

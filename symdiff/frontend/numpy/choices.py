@@ -18,13 +18,13 @@ from ...graph.scalars.functions import apply, compare, to_real, where
 from ...graph.sizes import show
 from ...ground.guard import is_function, users
 from . import reductions
-from .indexing import gather_array, getitem
+from .indexing import gather_array, getitem, iota
 from .operations import numbers_in
 from .pieces import broadcast_arrays, unstack
 from .reductions import max as largest
 from .reductions import min as least
 from .reductions import sum
-from .shaping import Axis, along, axis_of, iota, moveaxis, ravel, several, shown
+from .shaping import Axis, along, axis_of, moveaxis, ravel, several, shown
 from .statistics import arrange
 
 

@@ -14,7 +14,9 @@ from ...graph import (
     INT,
     Item,
     Node,
+    broadcast_to,
     constant,
+    cumulative,
     gather,
     placeholder,
     reshape,
@@ -24,6 +26,7 @@ from ...graph import (
     transpose,
     whole,
 )
+from ...graph.scalars.functions import apply
 from ...graph.sizes import Dim, Size, Span, product, show, sign
 
 
@@ -139,16 +142,37 @@ def _pick(
             "a condition as an index: how many elements it holds for is not known before the call; write "
             "where(condition, x, 0) and reduce that, or index with a constant mask"
         )
-    if any(node.dtype is not INT for _, node in chosen):
+    each = [axis for axis, node in chosen if node.shape == x.shape[axis : axis + 1] and is_counter(node)]
+    if any(node.dtype is not INT and axis not in each for axis, node in chosen):
         raise UnsupportedError(
             "an index that is a symbol of real numbers; expected constants, or an integer input made by sd.indices or "
-            "sd.index (to choose by a condition, write where; A[arange(n), idx] with a letter n is "
-            "sd.function('take_at')(A, idx, axis=1, shared=1))"
+            "sd.index (to choose by a condition, write where)"
         )
     # NumPy's rule of where the axes of points go: whole numbers are positions, and '...' parts them though it is empty
     spots = [spot for spot, k in enumerate(keys) if k is not None and not isinstance(k, slice)]
     apart = spots[-1] - spots[0] >= len(spots) or spots[0] < gap <= spots[-1]
+    if each and not arrays and len(chosen) > 1:
+        return _pick_of_each(x, chosen, each, apart)
     return _pick_points(x, chosen, arrays, apart) if arrays else pick(x, chosen, apart)
+
+
+def _pick_of_each(x: Node, chosen: list[tuple[int, Node]], each: list[int], apart: bool) -> Node:
+    """Pick one point for each position along an axis whose size is a letter, as ``A[arange(n), idx]``."""
+    axes = [axis for axis, _ in chosen]
+    others = [(axis, at) for axis, at in chosen if axis not in each]
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    found = transpose(x, [*each, *(axis for axis, _ in others), *rest])
+    if len(each) > 1:  # a diagonal
+        raise UnsupportedError("arange(n) twice in one index; write diagonal(A, axis1=0, axis2=1)")
+    for _, at in others:
+        if at.shape not in ((), found.shape[:1]):
+            raise ShapeError(
+                f"an integer input of shape {show(at.shape)} beside arange({found.shape[0]}) in one index, which picks "
+                "points; expected one shape"
+            )
+        found = take(found, at, 1, 1 if at.shape else 0)
+    before = 0 if apart else min(axes)
+    return transpose(found, [*range(1, 1 + before), 0, *range(1 + before, found.ndim)])
 
 
 def _pick_points(
@@ -170,6 +194,20 @@ def _pick_points(
     before = 0 if apart else min(axes)
     order = [*range(count, count + before), *range(count), *range(count + before, found.ndim)]
     return transpose(found, order)
+
+
+def iota(count: Dim) -> Node:
+    """Return the numbers from 0 up to a size, which may be known at call time only."""
+    if isinstance(count, int):
+        return constant(np.arange(count, dtype=float))
+    return apply("subtract", cumulative("cumsum", broadcast_to(constant(1.0), (count,)), 0), 1.0)
+
+
+def is_counter(node: Node) -> bool:
+    """Tell whether an array holds the positions of an axis in order, as ``arange(n)`` does."""
+    if node.is_constant and node.ndim == 1:
+        return bool(np.array_equal(node.value, np.arange(node.value.size)))
+    return node.ndim == 1 and isinstance(node.shape[0], Size) and node is iota(node.shape[0])
 
 
 def pick(x: Node, chosen: list[tuple[int, Node]], apart: bool) -> Node:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from inspect import isfunction
@@ -215,10 +216,16 @@ class Operand:
         if self.ndim or not (dtype is None or to_objects):
             raise SymbolError(
                 told_of_scipy(public_name)
-                or "a symbol has no numbers for an array of numbers; build the array with np.stack([...]) or "
-                "sd.asarray([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; docs/functions.md) in "
-                "place of one that computes with numbers, or compile first"
+                or "a symbol has no numbers for an array of numbers; build the array with sd.array([...]) of symbols "
+                "and numbers or np.concatenate([...]), use a function of NumPy or symdiff (sd.logsumexp and kin; "
+                "docs/functions.md) in place of one that computes with numbers, or compile first"
             )
+        if not to_objects:
+            warnings.warn(
+                "NumPy makes of symbols in lists an array of Python objects, which products compute one by one and "
+                "np.linalg refuses; write sd.array([[x, 1], [2, y]]), or np.array([[x, 1], [2, y]], like=x)",
+                UserWarning, stacklevel=2,
+            )  # fmt: skip
         cell = np.empty((), dtype=object)
         cell[()] = self
         return cell
@@ -554,7 +561,9 @@ def bind_options(entry: Entry, args: Sequence[Any], given: Mapping[str, Any]) ->
     if len(args) + sum(name in needed for name in named) < entry.least or len(args) > (entry.most or len(args)):
         wanted = str(entry.least) if entry.most == entry.least else f"{entry.least} to {entry.most or 'any number'}"
         form = f"; expected {entry.name}({', '.join(names)})" if names else ""
-        raise ArgumentError(f"{entry.name} takes {wanted} arguments; {len(args)} came{form}")
+        form += ", the shape a tuple: (3, 3)" * (names[:1] == ("shape",))
+        plural = "argument" + "s" * (wanted != "1")
+        raise ArgumentError(f"{entry.name} takes {wanted} {plural}; {len(args)} came{form}")
     if not names:
         return list(args), named
     named |= zip(names[arrays:], args[arrays:], strict=False)

@@ -107,10 +107,14 @@ def _pad_axis(x: Node, axis: int, widths: tuple[Dim, Dim], mode: str, options: d
     return join([line(widths[0], ends[0]), x, line(widths[1], ends[1])], axis)
 
 
+def _has_several(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim != 0)
+
+
 def _values(given: Any, axis: int, rank: int) -> list[Node]:
     """Return the values before and behind an axis, of one for all, a pair, or a pair for each axis."""
-    rows = list(given) if isinstance(given, list | tuple | np.ndarray) and np.ndim(given) != 0 else [given]
-    if any(isinstance(row, list | tuple | np.ndarray) and np.ndim(row) for row in rows):
+    rows = list(given) if _has_several(given) else [given]
+    if any(map(_has_several, rows)):
         if len(rows) not in (1, rank):
             raise ShapeError(f"pad with {len(rows)} pairs of values for {rank} axes")
         rows = list(rows[axis if len(rows) > 1 else 0])

@@ -20,8 +20,8 @@ from ...graph import (
     broadcast_to,
     concatenate,
     constant,
-    cumulative,
     delta,
+    extent,
     postorder,
     reshape,
     slicing,
@@ -32,7 +32,7 @@ from ...graph import pad as put_into_zeros
 from ...graph.scalars.functions import apply, compare, to_real
 from ...graph.sizes import Dim, Shape, Size, divide, is_room, named, product, read_size, show
 from ...ground.budget import limits, reserve
-from .indexing import gather_array, getitem
+from .indexing import gather_array, getitem, iota
 
 
 def full(shape: Any, value: float) -> Node:
@@ -67,19 +67,15 @@ def _off_diagonal(rows: Dim, columns: Dim, k: int) -> Node:
     return put_into_zeros(inner, ((before, 1, end - before), whole(columns)), (rows, columns))
 
 
-def iota(size: Any) -> Node:
-    """Return the numbers from 0 up to a size, which may be known at call time only."""
-    (count,) = parse_shape(size)
-    if isinstance(count, int):
-        return constant(np.arange(count, dtype=float))
-    return apply("subtract", cumulative("cumsum", broadcast_to(constant(1.0), (count,)), 0), 1.0)
-
-
-def arange(start: Any, stop: float | None = None, step: float = 1) -> Node:
-    """Return equally spaced numbers, as ``numpy.arange`` does; from 0 up to a size that may be symbolic."""
-    if stop is None and step == 1 and isinstance(start, str | Size):
-        return iota(start)
-    first, last = (0.0, start) if stop is None else (start, stop)
+def arange(start: Any, stop: Any = None, step: float = 1) -> Node:
+    """Return equally spaced numbers, as ``numpy.arange`` does; in steps of 1 up to a size that may be symbolic."""
+    first, last = (0, start) if stop is None else (start, stop)
+    if not all(isinstance(end, int | float | np.number) for end in (first, last)):
+        ends = [parse_size(end) for end in (first, last)]
+        if step != 1:
+            raise ArgumentError(f"arange to {shown(last)} in steps of {shown(step)}; expected steps of 1 with letters")
+        counted = iota(ends[1] - ends[0])
+        return counted if ends[0] == 0 else apply("add", counted, extent(ends[0]))
     for value in (first, last, step):
         if not isinstance(value, int | float | np.number) or not math.isfinite(value):
             raise ArgumentError(f"arange with {shown(value)}; expected finite numbers")

@@ -18,9 +18,9 @@ from ...graph import arrange as put_in_order
 from ...graph.scalars.functions import apply, compare, to_real, where
 from ...graph.sizes import product, show
 from . import reductions
-from .indexing import getitem
+from .indexing import getitem, iota
 from .operations import diagonal
-from .shaping import Axis, axes_of, axis_of, iota, join, ravel, several, shown, stack
+from .shaping import Axis, axes_of, axis_of, join, ravel, several, shown, stack
 
 # ---------------------------------------------------------------------------- covariances
 

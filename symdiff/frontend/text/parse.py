@@ -35,6 +35,7 @@ from ...ground.guard import refuse
 from ...ground.limits import LIMITS, Limits
 from ...ground.names import is_name
 from ..array import Array, Shifted, asarray
+from ..numpy.indexing import is_counter
 from ..numpy.library import LIBRARY
 from ..numpy.operands import names_of
 from ..numpy.shaping import size_of
@@ -659,6 +660,8 @@ class _Builder:
             positions = isinstance(value, Array) and value.node.dtype is INT
             if value is None or isinstance(value, slice | EllipsisType | Shifted) or positions:
                 items.append(value)
+            elif isinstance(value, Array) and self.terms[place].kind == "call" and is_counter(value.node):
+                items.append(value.node.value.astype(np.intp) if value.node.is_constant else value)
             elif isinstance(value, Listing) and value.rank == 0:
                 try:
                     items.append(np.array(value.items, np.intp))

@@ -30,10 +30,12 @@ array([0.1353, 0.2707, 0.    ])
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import AbsentError
 from ...ground.advice import advice as _advice
+from ...ground.guard import guarded as _guarded
 from .table import DISTRIBUTIONS
 from .table import Distribution as _Distribution
 from .table import density as _density
@@ -62,9 +64,33 @@ class Family:
     def __repr__(self) -> str:
         return f"<{self._row.name}: {', '.join(self._row.all_functions)}>"
 
+    @_guarded
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """Return the distribution with parameters: ``norm(m, s).logpdf(x)`` is ``norm.logpdf(x, m, s)``."""
+        return Frozen(self, args, kwargs)
+
     def __getattr__(self, name: str) -> Any:
         told = _advice(name, _REFUSED, self._row.all_functions)
         raise AbsentError(f"{self._row.name} has no {name!r}; known: {', '.join(self._row.all_functions)}{told}")
+
+
+class Frozen:
+    """A distribution with its parameters: its functions take what is left, such as ``logpdf(x)``."""
+
+    def __init__(self, family: Family, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self._family, self._args, self._kwargs = family, args, kwargs
+
+    def __repr__(self) -> str:
+        told = [*map(str, self._args), *(f"{key}={value}" for key, value in self._kwargs.items())]
+        return f"<{self._family._row.name}({', '.join(told)})>"
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._family, name)
+
+        def run(x: Any) -> Any:
+            return function(x, *self._args, **self._kwargs)
+
+        return run
 
 
 def __getattr__(name: str) -> Any:

@@ -247,7 +247,9 @@ def derive(
     symdiff derive @loss.txt --wrt w --wrt b --format json
     """
     if not asked.wrt:
-        raise click.UsageError("no variable to differentiate with respect to; add --wrt NAME")
+        names = list(asked.read().inputs)
+        example = f", as --wrt {names[0]}" if names else ""
+        raise click.UsageError(f"no variable to differentiate with respect to; add --wrt NAME{example}")
     if wanted and form and wanted != form:
         raise click.UsageError(f"--format {wanted} and --{form}; give one of them")
     form = None if wanted == "book" else wanted or form

@@ -170,6 +170,18 @@ class PlainCommand(_HelpInLines):
     """A command of symdiff."""
 
 
+#: Words that are tried as commands, and what does what they say.
+_OTHER_COMMANDS = {
+    **dict.fromkeys(("diff", "gradient", "grad", "derivative", "simplify"), "derive FORMULA --wrt x"),
+    **dict.fromkeys(("jacobian", "hessian"), "derive FORMULA --wrt x, with --order 2 for second derivatives"),
+    **dict.fromkeys(("steps", "explain", "show"), "derive FORMULA --wrt x --steps"),
+    **dict.fromkeys(("latex", "tex", "print"), "derive FORMULA --wrt x --latex"),
+    **dict.fromkeys(("run", "evaluate", "value", "compute"), "eval FORMULA --value x=3"),
+    **dict.fromkeys(("plot", "web", "gui"), "serve, a page with plots"),
+    **dict.fromkeys(("compile", "code", "source"), "export FORMULA --wrt x --target c --name f --out folder"),
+}
+
+
 class Commands(_HelpInLines, click.Group):
     """The commands, with refusals and warnings shown as messages."""
 
@@ -180,6 +192,13 @@ class Commands(_HelpInLines, click.Group):
         """Read the options that stand before a command."""
         with _quoted():
             return super().make_context(*args, **kwargs)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command that is asked for; a word that is none is told what to write."""
+        told = _OTHER_COMMANDS.get(args[0]) if args else None
+        if told is not None and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"No such command {args[0]!r}; write symdiff {told}", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
