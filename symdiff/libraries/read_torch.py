@@ -162,6 +162,10 @@ def _argument(exported: Any, spec: Any, node: Any, known: Iterator[tuple[str, An
     return symbol(name, tuple(map(int, example.shape)))
 
 
+def _numbers(tensor: Any) -> Value:
+    return tensor.detach().cpu().numpy()
+
+
 def _formula(value: Value) -> Array:
     if isinstance(value, Array):
         return value
