@@ -10,7 +10,8 @@ quotient that is a function of its own keeps its digits farther out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -130,6 +131,9 @@ def _of_terms(node: Node, times: PowerProduct | None = None) -> Node | None:
 
     Each is multiplied with ``times``, of one variable, if that is given; then none may be left without a value.
     """
+    # terms of one side alone were looked at as a sum of their own
+    if times is None and not all(_known(side).singular for side in node.args):
+        return None
     terms, whole = terms_of(node, _FACTORS, look=peel)
     if not whole:
         return None
@@ -159,11 +163,17 @@ def _of_terms(node: Node, times: PowerProduct | None = None) -> Node | None:
 def _known(node: Node) -> _Numbers:
     """Return what is seen of a formula by its number at 0."""
     known: dict[Node, _Numbers] = notes().setdefault(_known, {})
-    if node not in known:
-        with np.errstate(all="ignore"):
-            for part in postorder([node], known.__contains__):
-                known[part] = _numbers(part, known)
-    return known[node]
+    found = known.get(node)
+    if found is None:
+        missing = [node]
+        for arg in node.args:
+            if arg not in known:
+                missing = postorder([node], known.__contains__)
+                break
+        for part in missing:
+            found = known[part] = _numbers(part, known)
+    assert found is not None
+    return found
 
 
 def _numbers(part: Node, known: Mapping[Node, _Numbers]) -> _Numbers:
@@ -181,15 +191,28 @@ def _numbers(part: Node, known: Mapping[Node, _Numbers]) -> _Numbers:
         singular, is_more = singular or each.singular, is_more or each.is_more
     if several:
         return _Numbers(None, None, singular or (part.is_division and not args[1].value), is_more)
-    value = float(_applied(part, [each.value for each in args]))
+    plain, numbers = _PLAIN.get(part.op), [each.value for each in args]
+    value = float(_applied(part, numbers) if plain is None else plain(*numbers))
     return _Numbers(variable, value, singular or not math.isfinite(value), is_more or not _is_rational(part))
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / b if b else math.inf if a else math.nan
+
+
+#: Arithmetic of numbers, which most formulas are made of.
+_PLAIN: dict[str, Callable[..., float]] = {
+    **{"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "negative": operator.neg},
+    "divide": _quotient,
+}
 
 
 def _applied(part: Node, args: Sequence[float]) -> Any:
     """Apply the function of a part to numbers."""
     spelling = FUNCTIONS[part.op].numpy
     if spelling.startswith("np."):
-        return getattr(np, spelling.removeprefix("np."))(*args)
+        with np.errstate(all="ignore"):
+            return getattr(np, spelling.removeprefix("np."))(*args)
     import mpmath  # not needed by most formulas
 
     from ...graph.reference.many_digits import SCALARS, real
