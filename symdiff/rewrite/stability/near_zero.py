@@ -32,7 +32,7 @@ from .removable import is_by_distance
 #: Most nodes of a formula that is looked at, and most factors and terms.
 _NODES, _FACTORS = 64, 7
 #: Distances from 0 up to which a series may stand, its terms, points that must lie on it, and digits.
-_RADII, _TERMS, _OTHERS, _DIGITS = (0.5, 0.25, 0.125), 28, 6, 80
+_RADII, _TERMS, _OTHERS, _DIGITS = [2.0**-n for n in range(1, 7)], 28, 6, 80
 #: What the next terms may be beside the largest, so that third derivatives have their digits too.
 _REST = 1e-24
 #: Operations of numbers, of which no function of a table is made.
@@ -64,7 +64,7 @@ class _Numbers(NamedTuple):
 def _series_near_zero(node: Node) -> Node | None:
     """Write a formula of one variable as its series near 0, where it has a limit and no value."""
     seen = _known(node)
-    if not (seen.singular and seen.is_more):
+    if not seen.is_more or not (seen.singular or _cancels(node)):
         return None
     if seen.value is not None:
         return _written(node)
@@ -74,7 +74,7 @@ def _series_near_zero(node: Node) -> Node | None:
 def _written(node: Node) -> Node | None:
     """Return a formula of one variable as its series near 0; None where a factor cancels alone, as in x * y / x."""
     seen = _known(node)
-    u = seen.variable if _has_pole(seen) else None
+    u = seen.variable if _has_pole(seen) or _cancels(node) else None
     product = None if u is None or node.is_additive else decomposed(node)
     if product is not None:
         cancelled = powers_multiplied([*product.powers.items()], product.number)
@@ -120,6 +120,11 @@ def _of_factors(node: Node) -> Node | None:
 
 def _times(node: Node, rest: PowerProduct, shape: Shape) -> Node:
     return spread(powers_multiplied([(node, 1), *rest.powers.items()], rest.number), shape)
+
+
+def _cancels(node: Node) -> bool:
+    """Tell whether terms of one variable that do not vanish at 0 cancel there: ``x / arcsin(x) - 1``."""
+    return node.is_additive and _known(node).value == 0.0 and _known(node.args[0]).value != 0.0
 
 
 def _has_pole(seen: _Numbers) -> bool:
@@ -274,8 +279,8 @@ def _series(alone: Node) -> tuple[float, Sequence[float]] | None:
             points = [radius * mpmath.cos(mpmath.pi * (2 * k + 1) / (2 * _TERMS)) for k in range(_TERMS)]
             others = [radius * mpmath.cos(1 + 5 * k) for k in range(_OTHERS)]
             values = [_value(order, x) for x in points]
-            if not all(map(mpmath.isfinite, values)):
-                return None
+            if not all(map(mpmath.isfinite, values)):  # beyond a domain
+                continue
             numbers = _through(points, values)
             largest = max(map(abs, values))
             beside = [_value(order, x) - mpmath.polyval(numbers[::-1], x) for x in others]
