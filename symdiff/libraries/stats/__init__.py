@@ -85,6 +85,8 @@ class Frozen:
         return f"<{self._family._row.name}({', '.join(told)})>"
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy asks before it has a family
+            raise AttributeError(name)
         function = getattr(self._family, name)
 
         def run(x: Any) -> Any:
