@@ -164,6 +164,8 @@ def bessely(v: Any, x: Any) -> Any:
 def k_moment(n: Any, v: Any, x: Any) -> Any:
     """Sum the powers of cosh t - 1 by cosh(j t), DLMF 10.32.9, in digits that what cancels does not reach."""
     n = int(n)
+    if x <= 0:
+        return mpmath.nan
     with mpmath.workdps(2 * mpmath.mp.dps + n * max(0, math.ceil(2 * mpmath.log10(x)))):
         # (cosh t - 1)^n = 2^-n (e^(t/2) - e^(-t/2))^(2 n); orders by the recurrence DLMF 10.29.1
         known = {v: besselk(v, x), v + 1: besselk(v + 1, x)}
@@ -261,6 +263,8 @@ def owens_t(h: Any, a: Any) -> Any:
     h = abs(h)
     if a < 0:
         return -owens_t(h, -a)
+    if a == 1:  # the series does not end
+        return ncdf(h) * ncdf(-h) / 2
     if a > 1:
         one, other = ncdf(h), ncdf(a * h)
         return (one + other) / 2 - one * other - owens_t(a * h, 1 / a)
@@ -688,7 +692,7 @@ def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
 SCALARS |= {name: bounded(function) for name, function in SCALARS.items() if name not in _OF_ANY_SIZE}
 
 #: Errors of mpmath where a function has no value.
-NO_VALUE = (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence)
+NO_VALUE = (ZeroDivisionError, ValueError, OverflowError, RecursionError, mpmath.libmp.NoConvergence)
 
 
 def real(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from ...ground.budget import spend
 from ...ground.gc_pause import noted, notes
 from ..rewriter import rule, spread
 from .exponents import decomposed, powers_multiplied
+from .factors import ROWS
 from .removable import is_by_distance
 
 #: Most nodes of a formula that is looked at, and most factors and terms.
@@ -35,6 +36,8 @@ _NODES, _FACTORS = 64, 7
 _RADII, _TERMS, _OTHERS, _DIGITS = [2.0**-n for n in range(1, 7)], 28, 6, 80
 #: What the next terms may be beside the largest, so that third derivatives have their digits too.
 _REST = 1e-24
+#: Functions of one number whose values in many digits take long.
+_SLOW = frozenset(("erfinv", "y0", "y1"))
 #: Operations of numbers, of which no function of a table is made.
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 
@@ -185,7 +188,7 @@ def _numbers(part: Node, known: Mapping[Node, _Numbers]) -> _Numbers:
     """Return what is seen of a part by that of its arguments."""
     if part.is_named:
         return known[part.args[0]]
-    if part.op not in FUNCTIONS:
+    if not _is_quick(part.op):
         value = scalar_constant(part)
         return _Numbers(part, 0.0) if value is None else _Numbers(None, value)
     variable, several, singular, is_more = None, False, False, False
@@ -199,6 +202,15 @@ def _numbers(part: Node, known: Mapping[Node, _Numbers]) -> _Numbers:
     plain, numbers = _PLAIN.get(part.op), [each.value for each in args]
     value = float(_applied(part, numbers) if plain is None else plain(*numbers))
     return _Numbers(variable, value, singular or not math.isfinite(value), is_more or not _is_rational(part))
+
+
+@cache
+def _is_quick(op: str) -> bool:
+    """Tell whether a function has its numbers in many digits in a moment; others are taken for a variable."""
+    row = FUNCTIONS.get(op)
+    if row is None or op in _SLOW:
+        return False
+    return row.arity == 1 or not row.numpy or row.numpy.startswith("np.") or op in ROWS
 
 
 def _quotient(a: float, b: float) -> float:
