@@ -34,6 +34,8 @@ from .removable import is_by_distance
 _NODES, _FACTORS = 64, 7
 #: Distances from 0 up to which a series may stand, its terms, points that must lie on it, and digits.
 _RADII, _TERMS, _OTHERS, _DIGITS = [2.0**-n for n in range(1, 7)], 28, 6, 80
+#: The largest number below the line of a fraction that a number may stand for.
+_SIMPLE = 1000
 #: What the next terms may be beside the largest, so that third derivatives have their digits too.
 _REST = 1e-24
 #: Functions of one number whose values in many digits take long.
@@ -314,10 +316,22 @@ def _value(order: Sequence[Node], x: Any) -> Any:
         if part.is_input:
             known[part] = x
         elif part.is_constant:
-            known[part] = type(x)(float(part.value))
+            over, under = _as_fraction(float(part.value))
+            known[part] = type(x)(over) / under
         else:
             known[part] = real(SCALARS[part.op])(*[known[arg] for arg in part.args])
     return known[order[-1]]
+
+
+@cache
+def _as_fraction(value: float) -> tuple[float, int]:
+    """Return the simple fraction that a number stands for, with 1 below the line if there is none: folded thirds."""
+    from fractions import Fraction  # not needed by most formulas
+
+    simple = Fraction(value).limit_denominator(_SIMPLE) if math.isfinite(value) else None
+    if simple is None or simple.numerator / simple.denominator != value:
+        return value, 1
+    return simple.numerator, simple.denominator
 
 
 def _through(points: Sequence[Any], values: Sequence[Any]) -> list[Any]:
