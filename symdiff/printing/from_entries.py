@@ -340,7 +340,7 @@ def _listed(node: Node, known: dict[Node, Entries]) -> Entries | None:
         return known.get(node)
     if node.is_constant and node.dtype is REAL and node.value.size <= _LARGEST:
         return {index: constant(float(value)) for index, value in np.ndenumerate(node.value) if value}
-    if node.op != "concatenate" or node.ndim != 1:
+    if not node.is_concatenation or node.ndim != 1:
         return None
     found: Entries = {}
     for at, x in enumerate(node.args):

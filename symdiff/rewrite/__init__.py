@@ -42,14 +42,14 @@ from .inlining import inline, with_names, without_names
 from .matrices import chains, entries, merged, symmetry
 from .matrices.entries import by_inverses
 from .rewriter import RULES, Rule, arrange, finish, prepare, simplify, stabilize
-from .stability import identities, near_zero, removable, roots, sums
+from .stability import identities, removable, roots, sums
 from .stability.lengths import join_cosines
 
 #: The table of rules, in the order in which they are tried: pages of equations, and modules with functions.
 SOURCES = (
     *(algebra, pages.OF_MATRICES, arrays, pages.CHOICES, branches, pages.POWERS, declared, positions),
     *(roots, identities, differences, removable, sums, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
-    *(near_zero, deviations, fractions, ratios, same_bases, shares, lowest_terms),
+    *(deviations, fractions, ratios, same_bases, shares, lowest_terms),
     *(chains, entries, merged, symmetry),
 )
 

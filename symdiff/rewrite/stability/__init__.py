@@ -16,7 +16,6 @@ Files
     sums            sums of exponentials, also along axes, by logsumexp and softmax
     factors         what vanishes at 0, as a power of its variable and something smooth
     removable       quotients that are 0 / 0 where their variable is 0
-    near_zero       formulas that have a limit at 0 and no value there, by their numbers
     identities      parts of sums that are 0 by the rules of powers, exponentials and logarithms, and far out
     rational_form   the form in which sums are compared, and points, which tell most of them from 0
     roots           roots of sums of squares

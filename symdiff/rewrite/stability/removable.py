@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from ...graph import Node, axes_of, constant, elementwise, rebuild, reduce, reshape
-from ...graph.kinds import EVEN, INVERSE, LOGARITHM, holds
+from ...graph.kinds import EVEN, INVERSE, LOGARITHM, VANISHING, holds
 from ...graph.scalars.arithmetic import PRODUCTS, PowerProduct, peel, terms_of, without_numbers
 from ...graph.scalars.functions import compare, scalar_constant, where
 from ...graph.scalars.remainders import REMAINDERS
@@ -319,19 +319,131 @@ def _written(known: Vanishing, power: int) -> tuple[float, int, Node | None, int
     return known.number**power, order * power, quotient_of(kind, u), power
 
 
-# ---------------------------------------------------------------------------- distances
+# ---------------------------------------------------------------------------- poles that cancel
+
+#: Distance from 0 up to which poles are put on one denominator: far out, its factors overflow and underflow.
+_NEAR = 1.0
 
 
-def is_by_distance(node: Node) -> bool:
+@rule("add subtract", "1 / tanh(x) - 1 / x, x / sin(x) - 1", "one quotient near 0", "stability",
+      below=(VANISHING, INVERSE))
+def _poles_that_cancel(node: Node) -> Node | None:
+    """Put terms whose poles cancel at 0 on one denominator near it, where a power of their variable cancels."""
+    terms, whole = terms_of(node, _TERMS, look=peel)
+    if not whole or len(terms) < 2 or node.shape:
+        return None
+    written = [decomposed(part) for _, part in terms]
+    if not any(_may_be_pole(base, n) for found in written if found is not None for base, n in found.powers.items()):
+        return None
+    products = []
+    for (c, _), own in zip(terms, written, strict=True):
+        if own is None:
+            return None
+        products.append(_without_inverses(own.scaled(c)))
+    least: dict[Node, int] = {}
+    for found in products:
+        for base, n in found.powers.items():
+            least[base] = min(least.get(base, 0), n)
+    least = {base: n for base, n in least.items() if n < 0}
+    if not any(_may_cancel(products, base) for base in least if _vanishes_once(base) or base.op in ROWS):
+        return None
+    above = PowerProduct(1.0, {base: -n for base, n in least.items()})
+    made = [found.times(above) for found in products]
+    total: Node | None = None
+    for found in made:
+        part = powers_multiplied([*found.powers.items()], found.number)
+        total = part if total is None else elementwise("add", (total, part))
+    assert total is not None
+    (total,) = stabilize([total])
+    known = vanishing(total) if total.is_additive else None
+    own = None if known is None else decomposed(known.argument)
+    if known is None or own is None or len(own.powers) != 1 or any(map(is_length, own.powers)):
+        return None
+    ((variable, times),) = own.powers.items()
+    if times != 1 or known.order <= max(_order_at_zero(found, variable) for found in made):
+        return None
+    number, order, quotient, _ = _written(known, 1)
+    rest = PowerProduct(number * own.number**order, {variable: order})
+    for factor in (quotient, known.beside):
+        rest = rest if factor is None else rest.times(PowerProduct(1.0, {factor: 1}))
+    rest = rest.times(above.inverse())
+    near = compare("less", elementwise("size_of_distance", (variable,)), _NEAR)
+    (beside,) = stabilize([powers_multiplied([*rest.powers.items()], rest.number)])
+    return where(near, beside, node)
+
+
+def _without_inverses(found: PowerProduct) -> PowerProduct:
+    """Write x / (exp(x) - 1) as the inverse of (exp(x) - 1) / x, and x / sinh(x) as that of sinh(x) / x."""
+    result = PowerProduct(found.number, {})
+    for base, n in found.powers.items():
+        inverse = _INVERSES.get(base.op)
+        if inverse is not None and scalar_constant(base.args[0]) == 0.0:
+            result = result.times(PowerProduct(1.0, {quotient_of(TABLE[inverse][0], base.args[1]): -n}))
+        elif base.op == "exp_share" and (share := vanishing(base)) is not None:
+            result = result.times(PowerProduct(share.number**n, {elementwise("expm1", (share.argument,)): -n}))
+        elif base.op == "csch":
+            result = result.times(PowerProduct(1.0, {elementwise("sinh", base.args): -n}))
+        else:
+            result = result.times(PowerProduct(1.0, {base: n}))
+    return result
+
+
+_INVERSES = {"bernoulli_quotient": "exp", "csch_quotient": "sinh"}
+
+
+#: Operations that divide by a function that vanishes.
+_DIVIDING = _INVERSES.keys() | {"exp_share", "csch"}
+
+
+def _may_be_pole(base: Node, n: int) -> bool:
+    return base.op in _DIVIDING or (n < 0 and (_vanishes_once(base) or base.op in ROWS))
+
+
+def _vanishes_once(base: Node) -> bool:
+    return base.op == "expm1" or (base.op in NAMES and base.op not in ("exp", "cos", "cosh"))
+
+
+def _may_cancel(products: Sequence[PowerProduct], base: Node) -> bool:
+    """Tell whether two of some terms are of the same lowest order where the argument of a function vanishes."""
+    argument = decomposed(base.args[-1])
+    for variable in () if argument is None else argument.powers:
+        orders = [_order_at_zero(found, variable) for found in products]
+        if orders.count(min(orders)) > 1:
+            return True
+    return False
+
+
+def _order_at_zero(found: PowerProduct, variable: Node) -> int:
+    order = 0
+    for base, n in found.powers.items():
+        own = decomposed(base.args[0]) if _vanishes_once(base) else None
+        if base is variable or (own is not None and variable in own.powers):
+            order += n
+    return order
+
+
+def _is_by_distance(node: Node) -> bool:
     """Tell whether a choice has a form near 0, and the formula farther away."""
     condition = node.args[0] if node.is_choice else None
     return condition is not None and condition.op == "less" and condition.args[0].op == "size_of_distance"
 
 
+@rule("divide", "(1 - x / tanh(x)) / sinh(x)", "one quotient near 0", "stability", inside="where",
+      below=(VANISHING, INVERSE))
+def _over_what_vanishes(node: Node) -> Node | None:
+    """Divide both forms, near 0 and far out, of terms whose poles cancel: near 0 the quotient has a form of its own."""
+    choice, divisor = node.args
+    if not _is_by_distance(choice) or node.shape or not divisor.below & VANISHING:
+        return None
+    condition, near, far = choice.args
+    (beside,) = stabilize([elementwise("divide", (near, divisor))])
+    return where(condition, beside, elementwise("divide", (far, divisor)))
+
+
 @rule("where", "where(size_of_distance(x) < 1, y, z)", "z", "shown")
 def _without_distance(node: Node) -> Node | None:
     """Show a formula as it is away from a removable singularity."""
-    return node.args[2] if is_by_distance(node) and node.args[2].shape == node.shape else None
+    return node.args[2] if _is_by_distance(node) and node.args[2].shape == node.shape else None
 
 
 # ---------------------------------------------------------------------------- means of powers
