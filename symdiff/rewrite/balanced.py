@@ -26,7 +26,7 @@ from ..graph import Node, constant, elementwise, postorder, rebuild
 from ..graph.kinds import INVERSE
 from ..graph.scalars.arithmetic import SUMS, factors_of
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
-from .kept_range import PRODUCTS, far_of, form_of, from_below
+from .kept_range import PRODUCTS, far_of, form_of
 from .rewriter import spread
 
 __all__ = ["balance_products"]
@@ -270,12 +270,16 @@ class _Sizes:
 
     def of(self, root: Node) -> Points:
         """Return the logarithms of a node's size."""
-        return from_below(root, self.known, _parts_of, _value_of)[1]
-
-
-def _parts_of(node: Node) -> tuple[Node, ...]:
-    """Return the arguments from which the size of a node follows."""
-    return node.args if node.op in _THROUGH or far_of(node.op) in _FAR else ()
+        if root not in self.known:
+            todo = [root]
+            while todo:
+                node = todo[-1]
+                args = node.args if node.op in _THROUGH or far_of(node.op) in _FAR else ()
+                missing = [arg for arg in args if arg not in self.known]
+                todo += missing
+                if not missing:
+                    self.known[todo.pop()] = _value_of(node, [self.known[arg] for arg in args])
+        return self.known[root][1]
 
 
 def _value_of(node: Node, args: Sequence[tuple[Points, Points]]) -> tuple[Points, Points]:

@@ -117,14 +117,14 @@ def _parts_of(node: Node) -> tuple[Node, ...]:
 
 def _sized(root: Node) -> _Sized:
     """Return the size of a node; what is found lasts as long as the notes of a pass."""
-    known: dict[Node, _Sized] = notes().setdefault((__name__, "sizes"), {})
-    return from_below(root, known, _parts_of, _sized_by)
+    return _from_below(root, "sizes", _parts_of, _sized_by)
 
 
-def from_below(
-    root: Node, known: dict[Node, T], parts_of: Callable[[Node], Sequence[Node]], made: Callable[[Node, list[T]], T]
+def _from_below(
+    root: Node, name: str, parts_of: Callable[[Node], Sequence[Node]], made: Callable[[Node, list[T]], T]
 ) -> T:
-    """Return what is made of a node by what is made of its parts; ``known`` receives both."""
+    """Return what is made of a node by what is made of its parts, noted under a name."""
+    known: dict[Node, T] = notes().setdefault((__name__, name), {})
     found = known.get(root)
     todo = [] if found is not None else [root]
     while todo:
@@ -172,8 +172,7 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
 
 def _value(exponent: Node) -> tuple[Sizes, frozenset[Node]]:
     """Return the value of an exponent at all points, and the parts of which nothing is known."""
-    known: dict[Node, tuple[Sizes, frozenset[Node]]] = notes().setdefault((__name__, "values"), {})
-    return from_below(exponent, known, _valued_parts, _valued_by)
+    return _from_below(exponent, "values", _valued_parts, _valued_by)
 
 
 def _valued_parts(node: Node) -> tuple[Node, ...]:
