@@ -26,7 +26,7 @@ from ..graph import Node, constant, elementwise, postorder, rebuild
 from ..graph.kinds import INVERSE
 from ..graph.scalars.arithmetic import SUMS, factors_of
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
-from .kept_range import PRODUCTS, far_of, form_of
+from .kept_range import PRODUCTS, form_of
 from .rewriter import spread
 
 __all__ = ["balance_products"]
@@ -53,18 +53,23 @@ _KEPT = 256
 #: Sizes of moderate numbers at the points: for exponentials, and for functions that vanish or grow faster.
 _SCALES = np.resize([700.0, 175.0], _POINTS)
 
-#: Logarithms of sizes far out by the last argument, as the column ``far`` of the table names them.
+#: Logarithms of functions that grow or vanish as exponentials do or faster, roughly, by their last argument.
 _FAR: dict[str, Callable[[Points], Points]] = {
-    "exp(x)": lambda t: t,
-    "exp(abs(x))": np.abs,
-    "exp(-abs(x))": lambda t: -np.abs(t),
-    "exp(maximum(x, 0))": lambda t: np.maximum(t, 0.0),
-    "exp(-maximum(x, 0))": lambda t: -np.maximum(t, 0.0),
-    "exp(minimum(x, 0))": lambda t: np.minimum(t, 0.0),
-    "exp(-maximum(x, 0)**2)": lambda t: -t * np.maximum(t, 0.0),
-    "exp(2/3 * maximum(x, 0)**1.5)": lambda t: 2.0 / 3.0 * np.maximum(t, 0.0) ** 1.5,
-    "exp(-2/3 * maximum(x, 0)**1.5)": lambda t: -2.0 / 3.0 * np.maximum(t, 0.0) ** 1.5,
-    "gamma(x)": lambda t: (t - 0.5) * np.log(np.maximum(np.abs(t), 1.0)) - t,  # Stirling. DLMF 5.11.1
+    "exp": lambda t: t,
+    "expm1": lambda t: np.maximum(t, 0.0),
+    "cosh": np.abs,
+    "sinh": np.abs,
+    "sech": lambda t: -np.abs(t),
+    "csch": lambda t: -np.abs(t),
+    "sigmoid": lambda t: np.minimum(t, 0.0),
+    "sigmoid_slope": lambda t: -np.abs(t),
+    "expi": lambda t: t,
+    "gamma": lambda t: 4.0 * t,
+    "erfc": lambda t: -t * np.maximum(t, 0.0),
+    **dict.fromkeys(("i0", "i1", "iv"), np.abs),
+    **dict.fromkeys(("k0", "k1", "kv", "exp1", "expn"), lambda t: np.where(t > 0.0, -t, np.nan)),
+    **dict.fromkeys(("airyai", "airyaiprime"), lambda t: -0.7 * np.maximum(t, 0.0) ** 1.5),
+    **dict.fromkeys(("airybi", "airybiprime"), lambda t: 0.7 * np.maximum(t, 0.0) ** 1.5),
 }
 #: Operations whose sizes and values follow from those of their arguments.
 _THROUGH = PRODUCTS | SUMS | {"negative", "named", "abs", "log"}
@@ -102,7 +107,7 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
                 if new[arg] is not arg:
                     made = rebuild(node, tuple([new[arg] for arg in node.args]))
                     break
-            grows = far_of(made.op) in _FAR or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
+            grows = made.op in _FAR or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
             if made.is_multiplicative and (grows or far_numbers or made.below & INVERSE):
                 made = _balanced(made, sizes, node in written, uses)
             if grows:
@@ -274,7 +279,7 @@ class _Sizes:
             todo = [root]
             while todo:
                 node = todo[-1]
-                args = node.args if node.op in _THROUGH or far_of(node.op) in _FAR else ()
+                args = node.args if node.op in _THROUGH or node.op in _FAR else ()
                 missing = [arg for arg in args if arg not in self.known]
                 todo += missing
                 if not missing:
@@ -306,8 +311,8 @@ def _value_of(node: Node, args: Sequence[tuple[Points, Points]]) -> tuple[Points
         n = scalar_constant(node.args[1])
         size = logs[0] * (values[1] if n is None else n)
         return np.exp(size), size
-    if (far := far_of(op)) in _FAR:
-        size = _FAR[far](np.nan_to_num(values[-1], posinf=1e300, neginf=-1e300))
+    if op in _FAR:
+        size = _FAR[op](np.nan_to_num(values[-1], posinf=1e300, neginf=-1e300))
         return np.exp(size), size
     if op == "log":
         return logs[0], np.log(np.abs(logs[0]) + 1.0)

@@ -21,7 +21,7 @@ from .._kernels.system.unique import Sizes, Span, drawn, exceeds, larger, leaves
 from ..graph import Node, postorder
 from ..graph.kinds import EXPONENTIAL
 from ..graph.scalars.arithmetic import SUMS
-from ..graph.scalars.functions import FUNCTIONS, scalar_constant
+from ..graph.scalars.functions import scalar_constant
 from ..ground.gc_pause import noted, notes
 
 T = TypeVar("T")
@@ -40,12 +40,6 @@ _FORM = 3
 PRODUCTS = frozenset(("multiply", "divide", "power", "sqrt"))
 
 
-def far_of(op: str) -> str:
-    """Return the order of a function's size far out; "" of one of which nothing is known, and of other operations."""
-    row = FUNCTIONS.get(op)
-    return "" if row is None else row.far
-
-
 @cache
 def _row(place: int) -> Sizes:
     """Return sizes at all points, in any direction."""
@@ -54,15 +48,16 @@ def _row(place: int) -> Sizes:
 
 _ZERO = repeated(0.0)
 
-#: The size of a function by its last argument, as the column ``far`` of its row tells it.
-_FAR: dict[str, Callable[[Sizes], Sizes]] = {
-    "exp(x)": lambda t: t,
-    "exp(abs(x))": abs,
-    "exp(-abs(x))": lambda t: -abs(t),
-    "exp(maximum(x, 0))": lambda t: larger(t, _ZERO),
-    "exp(-maximum(x, 0))": lambda t: -larger(t, _ZERO),
-    "exp(minimum(x, 0))": lambda t: smaller(t, _ZERO),
-    "1": lambda _: _ZERO,
+#: The size of a function of one number by that number, far out.
+_OF_VALUE: dict[str, Callable[[Sizes], Sizes]] = {
+    "exp": lambda t: t,
+    "expm1": lambda t: larger(t, _ZERO),
+    "cosh": abs,
+    "sinh": abs,
+    "sech": lambda t: -abs(t),
+    "csch": lambda t: -abs(t),
+    "sigmoid": lambda t: smaller(t, _ZERO),
+    "sigmoid_slope": lambda t: -abs(t),
 }
 #: The size of an operation by the sizes of its arguments.
 _OF_SIZES: dict[str, Callable[..., Sizes]] = {
@@ -80,8 +75,13 @@ _OF_SIZES: dict[str, Callable[..., Sizes]] = {
 }
 #: Operations of which a part that is small beside the result may vanish.
 _ADDING = SUMS | {"hypot"}
-#: Sums in which exponentials meet, and quotients of such.
-_MEETING = SUMS | {"bernoulli_quotient", "exp_remainder_1", "exp_remainder_2", "exp_remainder_3"}
+#: The size of a quotient that is right at 0 by the number that it is of, its second argument.
+_OF_QUOTIENT: dict[str, Callable[[Sizes], Sizes]] = {
+    "bernoulli_quotient": lambda t: -larger(t, _ZERO),
+    **dict.fromkeys(("exp_remainder_1", "exp_remainder_2", "exp_remainder_3"), lambda t: larger(t, _ZERO)),
+}
+#: Functions that are near 1 far out.
+_NEAR_ONE = frozenset(("tanh", "sign"))
 #: The value of an operation by the values of its arguments, in exponents.
 _VALUES: dict[str, Callable[..., Sizes]] = {
     "add": lambda a, b: a + b,
@@ -156,12 +156,17 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
         size = _OF_SIZES[op](*[part.span.size for part in parts])
     elif op == "power" and parts:
         size = parts[0].span.size * (scalar_constant(node.args[1]) or 0.0)
+    elif op in _OF_VALUE:
+        value, unknown = _value(node.args[0])
+        size = _OF_VALUE[op](value)
+    elif op in _OF_QUOTIENT:
+        value, unknown = _value(node.args[1])
+        size = _OF_QUOTIENT[op](value)
     elif op == "exp_share":
         value, unknown = _value(node.args[2])
         size = -larger(parts[0].span.size, parts[1].span.size + value)
-    elif (far := far_of(op)) in _FAR:
-        value, unknown = _value(node.args[-1])
-        size = _FAR[far](value)
+    elif op in _NEAR_ONE:
+        size = _ZERO
     else:
         size, unknown = _variable(node)
         size = size.everywhere()
@@ -290,7 +295,8 @@ def _is_ordinary(node: Node) -> bool:
 def _mends(old: Node, before: _Sized, after: _Sized) -> bool:
     """Tell whether sums of exponentials, which meet as 0 and inf with all else near 1, do not do so any more."""
     if exceeds(before.span, after.span, 1.2, _SMALL):
-        return any(part.below & EXPONENTIAL and part.op in _MEETING for part in _all_parts(old))
+        meeting = SUMS | _OF_QUOTIENT.keys()
+        return any(part.below & EXPONENTIAL and part.op in meeting for part in _all_parts(old))
     return False
 
 

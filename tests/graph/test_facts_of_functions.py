@@ -11,7 +11,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-import symdiff as sd
 from symdiff.graph import Node, constant, contract, input
 from symdiff.graph.primitives import Assumptions
 from symdiff.graph.reference.interpret import evaluate
@@ -84,35 +83,6 @@ def test_facts(name: str) -> None:
             step = mp.mpf(10) ** -20
             slope = (value(name, step) - value(name, -step)) / (2 * step)
             assert near(slope, mp.mpf(row.at_zero[1]), 1e-15) if math.isfinite(row.at_zero[1]) else slope > 1e10
-
-
-#: Numbers of which the column ``far`` tells sizes, at arguments of both signs.
-FAR_OUT = [name for name, row in FUNCTIONS.items() if row.far]
-
-
-@pytest.mark.parametrize("name", FAR_OUT)
-@pytest.mark.parametrize("x", [-160.5, -40.25, -20.3, 20.3, 40.25, 160.5])
-def test_sizes_far_out(name: str, x: float) -> None:
-    row = FUNCTIONS[name]
-    if row.domain[-1][0] > 0 > x:
-        return
-    orders = [0.0 if "remainder" in name or "quotient" in name else 1.0] * (row.arity - 1)
-    with mp.workdps(150):
-        found = value(name, *orders, x)
-        assert found is not None
-        told = size(row.far, x)
-        # powers of the argument, and numbers, are left out
-        assert abs(mp.log(abs(found)) - told) <= 3.0 * math.log(abs(x)) + 2.0
-
-
-def size(order: str, x: float) -> float:
-    """Return the logarithm of an order of sizes."""
-    if order == "1":
-        return 0.0
-    if order == "gamma(x)":
-        return math.lgamma(x)
-    exponent = sd.compile(order[4:-1], ["x"], backend="interpreter")
-    return float(exponent(x))
 
 
 def rounded(f: Any, end: float) -> bool:

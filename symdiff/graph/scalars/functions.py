@@ -63,7 +63,7 @@ _ENDS = {"pi": pi, "pi/2": 0.5 * pi, "-pi": -pi, "-pi/2": -0.5 * pi}
 class Function(NamedTuple):
     """One scalar function.
 
-    The last ten columns are facts of the function wherever it has a real value. Signs follow from them
+    The last nine columns are facts of the function wherever it has a real value. Signs follow from them
     (:mod:`symdiff.rewrite.facts`), and "" or None says that nothing is known.
 
     Parameters
@@ -132,9 +132,6 @@ class Function(NamedTuple):
     at_zero : tuple of float, optional
         The value and the slope at 0 of a function of one argument. With the curvature they say that exp(x) - 1 - x
         is not negative, and of an increasing function with the value 0 that it has the sign of its argument.
-    far : str
-        The order of its size for large arguments, by the last one, x: "exp(-abs(x))" of k0, "1" of tanh. Powers beside
-        exponentials are left out.
     """
 
     name: str
@@ -166,7 +163,6 @@ class Function(NamedTuple):
     monotone: tuple[str, ...] = ()
     curvature: str = ""
     at_zero: tuple[float, float] | None = None
-    far: str = ""
 
     @property
     def is_comparison(self) -> bool:

@@ -1,9 +1,9 @@
 """Makers of rows of the table of scalar functions, functions by name, usual domains, and facts of all rows.
 
-Facts are inverses, logarithms, exact values, sizes far out, and which functions have a value everywhere. They are
-columns of the rows (``inverse``, ``logarithm``, ``exact``, ``far`` and ``total``) beside those of signs, and stand
-here side by side, as a book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every
-function, one that is added later too.
+Facts are inverses, logarithms, exact values, and which functions have a value everywhere. They are columns of the
+rows (``inverse``, ``logarithm``, ``exact`` and ``total``) beside those of signs, and stand here side by side, as a
+book's table has them. Rewriting makes equations of them: ``tan(arctan(x)) -> x`` for every function, one that is
+added later too.
 """
 
 from __future__ import annotations
@@ -70,21 +70,6 @@ EXACT = {
     "ndtri": ((0.5, 0.0),),
 }
 
-#: The order of a function's size for large arguments, by the last one: "1" of one that neither grows nor vanishes.
-FAR = {
-    **dict.fromkeys(("exp", "expi"), "exp(x)"),
-    **dict.fromkeys(("cosh", "sinh", "i0", "i1", "iv"), "exp(abs(x))"),
-    **dict.fromkeys(("sech", "csch", "sigmoid_slope", "k0", "k1", "kv", "exp1", "expn"), "exp(-abs(x))"),
-    **dict.fromkeys(("expm1", "exp_remainder_1", "exp_remainder_2", "exp_remainder_3"), "exp(maximum(x, 0))"),
-    "bernoulli_quotient": "exp(-maximum(x, 0))",
-    "sigmoid": "exp(minimum(x, 0))",
-    **dict.fromkeys(("tanh", "sign", "i0e", "i1e", "k0e", "k1e", "k_moment", "i_ratio", "k_ratio"), "1"),
-    **dict.fromkeys(("digamma", "polygamma"), "1"),
-    **dict.fromkeys(("airyai", "airyaiprime"), "exp(-2/3 * maximum(x, 0)**1.5)"),
-    **dict.fromkeys(("airybi", "airybiprime"), "exp(2/3 * maximum(x, 0)**1.5)"),
-    "erfc": "exp(-maximum(x, 0)**2)",
-    "gamma": "gamma(x)",
-}
 
 ZERO, NONE, ABSENT = Partial.ZERO, Partial.NONE, Partial.ABSENT
 
@@ -124,7 +109,7 @@ def row(name: str, partials: tuple[Slope | Partial, ...], domain: tuple[Interval
     A range is written as an interval; a parity or monotony that is not one an argument is that by each of them.
     """
     rest |= {"inverse": INVERSES.get(name, ""), "logarithm": LOGARITHMS.get(name, "")}
-    rest |= {"total": name in TOTAL, "exact": EXACT.get(name, ()), "far": FAR.get(name, "")}
+    rest |= {"total": name in TOTAL, "exact": EXACT.get(name, ())}
     rest.setdefault("numpy", f"np.{name}")
     rest.setdefault("c", "" if "expansion" in rest else name)
     rest["range"] = Range.read(rest.get("range", ""))
