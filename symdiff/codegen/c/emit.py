@@ -33,16 +33,14 @@ __all__ = ["CHUNK", "SHORTEST", "CSource", "LoopBody", "Target", "emit_c", "fits
 _CHOSEN = {"where", "load", "const"}
 #: Lanes of float64 in the shortest vector.
 SHORTEST = 2
+#: Numbers that all turns or all samples read, and that are read before the loop; more of them than registers are left
+#: where they are.
+KEPT = 16
 
 
 def fits_shortest(spellings: Mapping[str, Spelling]) -> bool:
     """Tell whether operations have the same bits in vectors of any length, by their spellings in long ones."""
     return not any(spelled.symbol or spelled.own for spelled in spellings.values())
-
-
-#: Numbers that all turns or all samples read, and that are read before the loop; more of them than registers are left
-#: where they are.
-KEPT = 16
 
 
 class LoopBody(Whole):

@@ -389,8 +389,6 @@ def _without_inverses(found: PowerProduct) -> PowerProduct:
 
 
 _INVERSES = {"bernoulli_quotient": "exp", "csch_quotient": "sinh"}
-
-
 #: Operations that divide by a function that vanishes.
 _DIVIDING = _INVERSES.keys() | {"exp_share", "csch"}
 
@@ -458,12 +456,13 @@ def _mean_of_powers(node: Node) -> Node | None:
     """Take 1 from powers of a small exponent where their mean is raised to its inverse."""
     if node.shape or not (node.is_power or node.below & LOGARITHM):
         return None
-    outer = decomposed(node.args[1] if node.is_power else node)
-    logs = [] if outer is None else [base for base, n in outer.powers.items() if base.op == "log" and n == 1]
-    if outer is None or (len(logs) != 1 and not node.is_power):
+    mean, outer = node.args[0], decomposed(node.args[1] if node.is_power else node)
+    if outer is None:
         return None
-    mean = node.args[0]
     if not node.is_power:
+        logs = [base for base, n in outer.powers.items() if base.op == "log" and n == 1]
+        if len(logs) != 1:
+            return None
         mean, outer = logs[0].args[0], outer.times(PowerProduct(1.0, {logs[0]: -1}))
     for exponent in [base for base, n in outer.powers.items() if n == -1]:
         over = _less_one(mean, exponent)
@@ -479,8 +478,6 @@ def _mean_of_powers(node: Node) -> Node | None:
 
 def _less_one(mean: Node, exponent: Node) -> Node | None:
     """Return a sum of powers of an exponent, less 1 and over the exponent, where it is 1 at an exponent of 0."""
-    from .rational_form import is_zero  # not needed before two sums are compared
-
     whole = decomposed(mean)
     sums = [] if whole is None else [base for base, n in whole.powers.items() if base.is_additive and n == 1]
     if whole is None or len(sums) != 1:
@@ -504,7 +501,11 @@ def _less_one(mean: Node, exponent: Node) -> Node | None:
             power = base.args[1] if n == 1 else n * base.args[1]
             less = elementwise("power_remainder", (constant(0.0), base.args[0], power))
             total = total + sign * n * times.number * number * less
-    return total if len(at_zero) > 2 and is_zero(at_zero) else None
+    if len(at_zero) < 3:
+        return None
+    from .rational_form import is_zero  # not needed before two sums are compared
+
+    return total if is_zero(at_zero) else None
 
 
 # ---------------------------------------------------------------------------- rows of rotations
