@@ -164,10 +164,10 @@ def _written(each: Difference, order: Node, x: Node, y: Node) -> Node:
 
 def _quotient(each: Difference, m: int, n: int, x: Node, y: Node) -> Node:
     if m == n == 0:
-        at_y = dict(FUNCTIONS[each.function].exact).get(scalar_constant(y) or 0.0)
+        at_y = [value for place, value in FUNCTIONS[each.function].exact if place == scalar_constant(y)]
         top = each.derivative(0, x)
-        if at_y != 0.0:  # log(x) / (x - 1)
-            top = top - (each.derivative(0, y) if at_y is None else at_y)
+        if at_y != [0.0]:  # log(x) / (x - 1)
+            top = top - (at_y[0] if at_y else each.derivative(0, y))
     elif n == 0:
         top = each.derivative(m, x) - float(m) * _quotient(each, m - 1, 0, x, y)
     elif m == 0:
