@@ -71,7 +71,12 @@ def arange(start: Any, stop: Any = None, step: float = 1) -> Node:
     """Return equally spaced numbers, as ``numpy.arange`` does; in steps of 1 up to a size that may be symbolic."""
     first, last = (0, start) if stop is None else (start, stop)
     if not all(isinstance(end, int | float | np.number) for end in (first, last)):
-        ends = [parse_size(end) for end in (first, last)]
+        try:
+            ends = [parse_size(end) for end in (first, last)]
+        except ShapeError:
+            raise ArgumentError(
+                "arange to an end that depends on values; expected finite numbers, or whole numbers and sizes of inputs"
+            ) from None
         if step != 1:
             raise ArgumentError(f"arange to {shown(last)} in steps of {shown(step)}; expected steps of 1 with letters")
         counted = iota(ends[1] - ends[0])

@@ -198,7 +198,7 @@ def _are_alike(node: Node, other: Node, function: str) -> bool:
     added = {part.op for part in one} - {part.op for part in two} - {function}
     if any(FUNCTIONS[op].numpy.startswith("special.") for op in added if op in FUNCTIONS):
         return False
-    names = sorted(part.name for part in inputs)
+    names = [part.name for part in one if part in inputs]
     held = 0
     rng = np.random.default_rng(0)
     for _ in range(_DRAWS):
