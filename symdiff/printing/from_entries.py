@@ -175,7 +175,7 @@ Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
 _LARGEST = 64
 #: Least gain of another form of the same derivative: below, they differ in the order of factors.
-_MUCH = 0.95
+_MUCH = 0.94
 #: Operations that have a slope wherever they have a value.
 _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract", "add", "subtract", "multiply",
           "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
