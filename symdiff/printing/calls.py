@@ -61,6 +61,7 @@ CALLS: Mapping[str, Callable[[Term], Sequence[str]]] = {
     "put": _put,
     "reduce": _reduce,
     "reshape": lambda term: ("reshape", show(term.shape)),
+    "roll": lambda term: ("roll", str(term.data[0]), *[f"axis={term.data[1]}"] * (term.ndim > 1)),
     "shift": lambda term: ("shift", str(term.data[0]), *[f"axis={term.data[1]}"] * bool(term.data[1])),
     "step": lambda term: ("heaviside", "0.5"),
     "total": lambda term: ("sum", *along(term.data, term.args[0].ndim)),

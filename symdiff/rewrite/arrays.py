@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial, reduce
+from itertools import permutations
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..graph import (
     Node,
     broadcast_shapes,
     broadcast_to,
+    concatenate,
     constant,
     contract,
     elementwise,
@@ -27,7 +29,7 @@ from ..graph import (
 from ..graph.deltas.affine import STRUCTURE, is_identity
 from ..graph.deltas.einsum import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
 from ..graph.deltas.structural import take_items
-from ..graph.scalars.arithmetic import SUMS, scaled
+from ..graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape
 from .kept_range import is_tame
@@ -462,9 +464,13 @@ def _adjugate_of_inverse(node: Node) -> Node | None:
     return settle(elementwise("multiply", (matrix("det", x), x.args[0]))) if x.op == "inv" and x.ndim == 2 else None
 
 
-@rule("pad", "padding of a padding", "one padding")
+@rule("pad", "padding of a padding, of what is turned around", "one padding, what is turned around")
 def _pad_forms(node: Node) -> Node | None:
     x = node.args[0]
+    if x.shape == node.shape and all(
+        item in ((0, 1, size), (size - 1, -1, size)) for item, size in zip(node.payload.items, node.shape, strict=True)
+    ):
+        return settle(slicing(x, node.payload.items))
     if not x.is_pad or any(length is None for _, _, length in (*x.payload.items, *node.payload.items)):
         return None
     joined = tuple(
@@ -472,6 +478,43 @@ def _pad_forms(node: Node) -> Node | None:
         for (begin, pace, length), (start, step, _) in zip(x.payload.items, node.payload.items, strict=True)
     )
     return pad(x.args[0], joined, node.shape)
+
+
+#: Most terms of a sum that are compared with each other.
+_WINDOW = 9
+
+
+@rule("add", "pad(x, (0, n)) + pad(y, (m, 0)), x of m and y of n elements", "concatenate([x, y])", "reading",
+      inside="pad")
+def _pads_side_by_side(node: Node) -> Node | None:
+    """Join arrays that are put into zeros beside each other, as in the derivative of a roll."""
+    terms = terms_of(node, _WINDOW)
+    padded = [at for at, (sign, part) in enumerate(terms.parts) if sign > 0 and part.is_pad]
+    for i, j in permutations(padded, 2):
+        joined = _side_by_side(terms.parts[i][1], terms.parts[j][1])
+        if joined is None or not terms.whole:
+            continue
+        result = settle(joined)
+        for at, (sign, part) in enumerate(terms.parts):
+            if at not in (i, j):
+                result = make("add" if sign > 0 else "subtract", result, part)
+        return result
+    return None
+
+
+def _side_by_side(first: Node, second: Node) -> Node | None:
+    """Return two arrays joined that zeros around each leave to the other, the first one in front."""
+    apart = [k for k in range(first.ndim) if first.payload.items[k] != second.payload.items[k]]
+    if len(apart) != 1 or first.shape != second.shape or first.dtype is not second.dtype:
+        return None
+    (axis,) = apart
+    whole = [(0, 1, size) for size in first.shape]
+    (start, step, length), (further, pace, rest) = first.payload.items[axis], second.payload.items[axis]
+    others = all(item == whole[k] for k, item in enumerate(first.payload.items) if k != axis)
+    if not others or length is None or rest is None or (start, step, pace) != (0, 1, 1):
+        return None
+    beside = further == length and length + rest == first.shape[axis]
+    return concatenate([first.args[0], second.args[0]], axis) if beside else None
 
 
 @rule("stop_gradient", "stop_gradient(2)", "2")

@@ -163,3 +163,35 @@ def test_a_long_constant_is_elided_and_refused_when_read() -> None:
     short = numbers[:3, :4] @ x[:4]
     assert "array" not in str(short)
     np.testing.assert_allclose(sd.compile(str(short), x=40)(np.ones(40)), numbers[:3, :4].sum(1))
+
+
+# ---------------------------------------------------------------------------- rolls
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_derivatives_of_rolls_are_rolls(seed: int) -> None:
+    """They are shown by rolls and turned arrays alone, read back, and are those of differences."""
+    rng = np.random.default_rng(seed)
+    ndim = int(rng.integers(1, 3))
+    name, shape = ("x", ("n",)) if ndim == 1 else ("A", ("n", "m"))
+    places = [int(rng.choice([-3, -2, -1, 1, 2, 3])) for _ in range(2)]
+    axes = ["" if ndim == 1 else f", axis={int(rng.integers(2))}" for _ in range(2)]
+    first, second = (f"roll({name}, {k}{axis})" for k, axis in zip(places, axes, strict=True))
+    turned = f"{name}[::-1]"
+    forms = [
+        f"sum({name} * {first})",
+        f"sum(sin({first}) * {second})",
+        f"sum(({first} - {name})**2)",
+        f"sum(cos({name} - {first})) + sum({name} * {second}**2)",
+        f"sum({turned} * cos({first}))",
+    ]
+    text = str(rng.choice(forms))
+    gradient = sd.gradient(text, name, **{name: shape})
+    assert not any(word in str(gradient) for word in ("pad", "concatenate", "shift", "eye")), str(gradient)
+    at = rng.normal(size=(7, 5)[:ndim])
+    value, slope = sd.compile(text, **{name: shape}), sd.compile(gradient)(at)
+    np.testing.assert_array_equal(sd.compile(gradient, backend="native")(at), slope)
+    np.testing.assert_allclose(sd.compile(str(gradient), **{name: shape})(at), slope, rtol=1e-14, atol=1e-14)
+    step = 1e-6 * np.eye(at.size).reshape(-1, *at.shape)
+    differences = [(value(at + d) - value(at - d)) / 2e-6 for d in step]
+    np.testing.assert_allclose(slope, np.reshape(differences, at.shape), rtol=1e-7, atol=1e-7)

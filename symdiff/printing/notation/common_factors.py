@@ -144,7 +144,8 @@ _SEARCHED = 200  # terms that a sum is looked for among
 _QUOTIENTS = ("dot", "total", "trace", "matrix", "sum")
 
 
-@RULES.of("matmul", "outer", "pad", "shift", "take", "diag", "transpose", "index", "rows", "columns", "cumulative")
+@RULES.of("matmul", "outer", "pad", "roll", "shift", "take", "diag", "transpose", "index", "rows", "columns",
+          "cumulative")
 def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
     """Write signs and scalars in front of a linear operation."""
     if term.kind == "cumulative" and term.data[0] != "cumsum":

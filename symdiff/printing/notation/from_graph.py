@@ -492,7 +492,24 @@ def write_concatenation(node: Node, args: Sequence[Term]) -> Term:
     slices = [_slices(arg, axis) for arg in args]
     if any(arg.kind in ("expand", "stack") for arg in args) and all(slices):
         return Term("stack", tuple(one for part in slices for one in part), axis, node.shape)
+    places = _roll_of(args, axis, node.shape)
+    if places is not None:
+        return Term("roll", args[0].args, (places, axis), node.shape)
     return Term("concatenate", tuple(args), axis, node.shape)
+
+
+def _roll_of(args: Sequence[Term], axis: int, shape: Shape) -> int | None:
+    """Return by how many places an array is rolled whose end and beginning are joined; None of any other."""
+    if len(args) != 2 or {arg.kind for arg in args} != {"index"} or args[0].args != args[1].args:
+        return None
+    (end, beginning), (x,) = (arg.data for arg in args), args[0].args
+    (start, step, rest), (begin, pace, length) = end[axis], beginning[axis]
+    whole = [(0, 1, size) for size in shape]
+    if x.shape != shape or any(item[k] != whole[k] for item in (end, beginning) for k in range(x.ndim) if k != axis):
+        return None
+    if (begin, step, pace) != (0, 1, 1) or start != length:
+        return None
+    return rest if isinstance(rest, int) else -length if isinstance(length, int) else None
 
 
 def _slices(arg: Term, axis: int) -> Sequence[Term]:

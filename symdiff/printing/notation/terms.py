@@ -57,7 +57,8 @@ class Term:
 
     Structure: ``index`` (data: items), ``take`` (data: axis, places), ``picked`` and ``put`` (data: axis,
     shared axes), ``arranged`` (data: axis, whether back), ``reduce`` (data: name, axes),
-    ``reshape``, ``concatenate`` and ``stack`` (data: axis), ``cumulative`` (data: name, axis, reverse),
+    ``reshape``, ``roll`` and ``shift`` (data: places, axis), ``concatenate`` and ``stack`` (data: axis),
+    ``cumulative`` (data: name, axis, reverse),
     ``series`` (data: the letter of the number, and how many there are; the summand),
     ``recurrence`` (data: a :class:`Loop`; starts, arrays gone along, what is carried on, what is written),
     ``mapping`` (data: the letter of a function's argument), ``option`` (data: its name),

@@ -182,7 +182,7 @@ def _step_of(reader: Reader, low: Term, high: Term, at: Term) -> Term | None:
 _FINITE = frozenset({
     "name", "named", "eye", "onehot", "size", "sum", "negative", "matmul", "transpose", "permute", "outer", "dot",
     "trace", "diag", "diagonal", "total", "rows", "columns", "expand", "broadcast", "tensor", "index", "take",
-    "reshape", "concatenate", "stack", "pad", "shift", "cross", "skew", "step", "triangle",
+    "reshape", "concatenate", "stack", "pad", "roll", "shift", "cross", "skew", "step", "triangle",
 })
 
 
