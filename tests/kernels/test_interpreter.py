@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -545,6 +546,55 @@ def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> No
             for at, got in zip(inner.tolist(), out.tolist(), strict=False):
                 want = reference(mp.mpf(at), got)
                 assert abs(mp.mpf(got) - want) <= bound * np.spacing(abs(float(want))), (at, got)
+
+
+def test_powers_have_the_error_that_is_stated_and_the_edges_of_c() -> None:
+    t = Tape(("x", ()), ("y", ()))
+    t.out((), [t.op("power", t.load(0), t.load(1))])
+    program = t.program()
+    rng = np.random.default_rng(4)
+    edges = np.array([0.0, 1.0, np.inf, np.nan, 2.0, 0.5, 3.0, 5e-324, 1e-310, 2.0**-1022, 1e308, 2.0**53, 2.0**53 + 2])
+    edges = np.concatenate([edges, -edges, np.nextafter([1.0, 1.0, 0.75, 1.5], [0.0, 2.0, 0.0, 2.0])])
+    corners = [each.ravel() for each in np.meshgrid(edges, edges)]
+    bases = [rng.uniform(0.1, 5, 200), 1 + rng.uniform(-1, 1, 200) * 10 ** rng.uniform(-15, -1, 200)]
+    bases += [10 ** rng.uniform(-323, 308, 200), -rng.uniform(0.1, 20, 200), rng.uniform(0.7, 1.5, 200)]
+    with np.errstate(all="ignore"):
+        bound = rng.uniform(-745, 709.7, (5, 200)) / np.log(np.abs(bases))
+    exponents = [rng.uniform(-3, 3, 200), bound[1], bound[2], rng.integers(-9, 9, 200).astype(float), bound[4]]
+    x, y = (np.concatenate(parts) for parts in ((*bases, corners[0]), (*exponents, corners[1])))
+    with np.errstate(all="ignore"):
+        want = np.array([_c_power(*pair) for pair in zip(x.tolist(), y.tolist(), strict=True)])
+    first: npt.NDArray[np.float64] | None = None
+    for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
+        if native_target().lanes < lanes:
+            continue
+        target = Target(lanes, prefix)
+        assert "SLOW V NAME(do_power)" in emit_c(program, target).text
+        for make in (interpreted, generated):
+            out = np.zeros(len(x))
+            assert make(program, target).run([x, y], [out], len(x)) is None
+            np.testing.assert_allclose(out, want, rtol=3e-16)
+            numbers = ~np.isnan(want)
+            np.testing.assert_array_equal(np.signbit(out[numbers]), np.signbit(want[numbers]))
+            first = out if first is None else first
+            np.testing.assert_array_equal(out, first)
+        with mp.workdps(40):
+            for a, b, got in zip(x[:1000].tolist(), y[:1000].tolist(), out.tolist(), strict=False):
+                exact = mp.mpf(a) ** mp.mpf(b) if math.isfinite(b) else mp.nan
+                if math.isfinite(got) and mp.isfinite(exact):
+                    assert abs(mp.mpf(got) - exact) <= 0.95 * np.spacing(abs(float(exact))), (a, b)
+
+
+def _c_power(x: float, y: float) -> float:
+    """The power as C has it: NumPy's has its own vectors."""
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and y % 2 == 1 else math.inf
+    except ValueError:
+        if x:
+            return math.nan
+        return math.copysign(math.inf, x) if y % 2 == 1 else math.inf
 
 
 @pytest.mark.parametrize("count", [3, 40, 1500])

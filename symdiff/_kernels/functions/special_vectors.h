@@ -2,21 +2,6 @@
 
 /* Lanes that are not as the others: the same text in the interpreter and in generated code, as vector.h has it. */
 
-/* Whether the bits of any lane are set. */
-INLINE int NAME(do_any)(M m) {
-#if X86 == 512 && !defined __clang__
-  typedef long long N __attribute__((vector_size(64)));
-  return __builtin_ia32_ptestmq512((N)m, (N)m, -1) != 0;
-#elif X86 == 256 && !defined __clang__
-  typedef double N __attribute__((vector_size(32)));
-  return __builtin_ia32_movmskpd256((N)m) != 0;
-#else
-  long long any = 0;
-  for (int l = 0; l < W; l++) any |= m[l];
-  return any != 0;
-#endif
-}
-
 /* f(x) in the lanes of m, whose numbers are few, and r in the others. */
 SLOW V NAME(do_rare)(double (*f)(double), M m, V x, V r) {
   V x_[1] = {x}, r_[1] = {r};

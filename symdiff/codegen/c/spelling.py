@@ -185,6 +185,7 @@ _OWN = {
     "exp": (_VECTORS, 4, ""),
     "log": (_VECTORS, 4, ""),
     "tanh": (_VECTORS, 4, ""),
+    "power": (_VECTORS, 4, ""),
     "sin": (_VECTORS, 8, ""),
     "cos": (_VECTORS, 8, ""),
     "lgamma": (_SPECIAL, 4, "sd_lgamma"),
