@@ -14,12 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import mp
+from scipy import special
 
 import symdiff
 from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.c.emit import Target, emit_c
+from symdiff.codegen.c.spelling import _IN_HALVES
 from symdiff.errors import InternalError, SingularMatrixError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
@@ -454,7 +456,7 @@ def test_our_own_functions_of_every_width(op: str, edges: Any, ranges: Any) -> N
             np.testing.assert_array_equal(out, first)
 
 
-@pytest.mark.parametrize("op", ["lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv"])
+@pytest.mark.parametrize("op", sorted(_IN_HALVES))
 def test_our_own_functions_of_float32_are_those_of_float64_rounded(op: str) -> None:
     t = Tape(("x", ()))
     t.out((), [t.op(op, t.load(0))])
@@ -528,6 +530,18 @@ def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> No
     program = t.program()
     numbers = np.zeros(len(x))  # by the function of numbers, which two lanes take
     assert generated(program, Target(2)).run([x], [numbers], len(x)) is None
+    out = _of_every_width(op, program, x)
+    normal = (np.abs(x) > 1e-300) | (op != "erfcinv")  # SciPy's takes half of the argument, which loses digits
+    np.testing.assert_allclose(out[normal], numbers[normal], rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
+    inner = np.concatenate(drawn)
+    with mp.workdps(40):
+        for at, got in zip(inner.tolist(), out.tolist(), strict=False):
+            want = reference(mp.mpf(at), got)
+            assert abs(mp.mpf(got) - want) <= bound * np.spacing(abs(float(want))), (at, got)
+
+
+def _of_every_width(op: str, program: Program, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Results of our own function of vectors, the same bits from each machine and generated code."""
     first: npt.NDArray[np.float64] | None = None
     for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
         if native_target().lanes < lanes:
@@ -537,15 +551,50 @@ def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> No
         for make in (interpreted, generated):
             out = np.zeros(len(x))
             assert make(program, target).run([x], [out], len(x)) is None
-            normal = (np.abs(x) > 1e-300) | (op != "erfcinv")  # SciPy's takes half of the argument, which loses digits
-            np.testing.assert_allclose(out[normal], numbers[normal], rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
             first = out if first is None else first
             np.testing.assert_array_equal(out, first)
-        inner = np.concatenate(drawn)
-        with mp.workdps(40):
-            for at, got in zip(inner.tolist(), out.tolist(), strict=False):
-                want = reference(mp.mpf(at), got)
-                assert abs(mp.mpf(got) - want) <= bound * np.spacing(abs(float(want))), (at, got)
+    if first is None:
+        pytest.skip("functions of vectors are our own from four lanes on")
+    return first
+
+
+_SCALED = {"i": lambda x: mp.exp(-abs(x)), "k": mp.exp}
+#: What docs/design.md states of Bessel functions: units of the last place of the value, or of the size of the waves.
+BESSEL = {"j0_near": 8, "j1_near": 8, "y0_near": 12, "y1_near": 12, **dict.fromkeys(("i0", "i1", "i0e", "i1e"), 8)}
+BESSEL |= dict.fromkeys(("k0", "k1", "k0e", "k1e"), 10)
+
+
+@pytest.mark.rows(3)
+@pytest.mark.parametrize("op", BESSEL)
+def test_bessel_functions_keep_the_error_that_is_stated(op: str) -> None:
+    kind, order = op[0], int(op[1])
+    rng = np.random.default_rng(5)
+    waves = kind in "jy"
+    ranges = [(0, 1), (1, 2.1), (2, 8), (7.9, 12.1), (11.9, 40), (40, 700), *[(700, 1e5), (1e6, 1e8)] * waves]
+    drawn = np.concatenate([10 ** rng.uniform(-300, -1, 60), *(rng.uniform(*r, 60) for r in ranges)])
+    edges = [5e-324, 1e-310, 0.0, -0.0, 2.0, 8.0, 12.0, 704.9, 709.0, 714.1, 720.0, 745.0, 750.0, 1e300, np.inf, np.nan]
+    t = Tape(("x", ()))
+    t.out((), [t.op(op, t.load(0))])
+    x = np.concatenate([drawn, -drawn, edges])
+    out = _of_every_width(op, t.program(), x)
+    named = {"j": mp.besselj, "y": mp.bessely, "i": mp.besseli, "k": mp.besselk}[kind]
+    count = len(drawn)
+    with mp.workdps(40):
+        for at, got in zip(drawn.tolist(), out.tolist(), strict=False):
+            want = named(order, mp.mpf(at)) * (_SCALED[kind](mp.mpf(at)) if op.endswith("e") else 1)
+            wave = min(1.0, math.sqrt(2 / math.pi / at)) if waves and at > 0.5 else 0.0
+            size = np.spacing(max(abs(float(want)), wave))
+            assert abs(mp.mpf(got) - want) <= BESSEL[op] * size or abs(float(want)) > 1.79e308, (at, got)
+    parity = 1.0 if (kind, order) in {("j", 0), ("i", 0)} else -1.0
+    mirrored = parity * out[:count] if kind in "ji" else np.full(count, np.nan)
+    np.testing.assert_array_equal(out[count : 2 * count], mirrored)
+    scipy = getattr(special, op.removesuffix("_near"))
+    with np.errstate(all="ignore"):
+        known = scipy(edges)
+    known[-2] = np.inf if op in {"i0", "i1"} else 0.0  # nan in SciPy
+    ordinary = (np.array(edges) < 1e9) | ~np.isfinite(edges)
+    ordinary &= ~(np.isnan(known) & ~np.isnan(edges))
+    np.testing.assert_allclose(out[2 * count :][ordinary], known[ordinary], rtol=1e-12, atol=1e-14 if waves else 5e-324)
 
 
 def test_powers_have_the_error_that_is_stated_and_the_edges_of_c() -> None:

@@ -345,10 +345,6 @@ SLOW V NAME(do_power)(V x, V y) {
   return __builtin_expect(NAME(do_any)(~usual), 0) ? NAME(do_any_power)(x, y) : value;
 }
 
-#endif
-
-#if !SINGLE && W == 8
-
 /* The sine and the cosine of whole vectors, of float64 where a product and a sum are one instruction: the same text in
    the interpreter and in generated code, as vector.h has it. Both are made of one reduction and of the same two
    polynomials, so they are computed together. Errors are below 1.5 units in the last place. */

@@ -38,6 +38,18 @@ IN_HALVES(do_erfcx)
 IN_HALVES(do_ndtri)
 IN_HALVES(do_erfinv)
 IN_HALVES(do_erfcinv)
+IN_HALVES(do_j0_near)
+IN_HALVES(do_j1_near)
+IN_HALVES(do_y0_near)
+IN_HALVES(do_y1_near)
+IN_HALVES(do_i0)
+IN_HALVES(do_i1)
+IN_HALVES(do_i0e)
+IN_HALVES(do_i1e)
+IN_HALVES(do_k0)
+IN_HALVES(do_k1)
+IN_HALVES(do_k0e)
+IN_HALVES(do_k1e)
 #undef IN_DOUBLE
 #undef IN_HALVES
 #endif
