@@ -636,7 +636,8 @@ INLINE V NAME(do_k0_near)(V x) {
 INLINE V NAME(do_k1_near)(V x) {
   V u = B(0.25) * x * x, half = B(0.5) * x;
   V r = NAME(do_fma)(NAME(do_log)(half), half * NAME(do_i1_part)(u), x * NAME(do_k1_part)(u)) + B(1.0) / x;
-  return NAME(do_pick)((M)(x > B(0x1p-1000)), r, NAME(do_pick)((M)(x >= B(0.0)), B(1.0) / (V)((M)x & ~SIGN), B(__builtin_nan(""))));
+  V tiny = NAME(do_pick)((M)(x >= B(0.0)), B(1.0) / (V)((M)x & ~SIGN), B(__builtin_nan("")));
+  return NAME(do_pick)((M)(x > B(0x1p-1000)), r, tiny);
 }
 
 SLOW V NAME(do_k0e)(V x) {
@@ -860,7 +861,8 @@ SLOW V NAME(do_j0_near)(V x) {
 
 SLOW V NAME(do_y0_near)(V x) {
   V a = NAME(do_least)(B(8.0), x), b = NAME(do_most)(B(8.0), x), t = B(8.0) / b, c, s = NAME(do_sin_cos)(b, &c);
-  V near = NAME(do_fma)(B(0x1.45f306dc9c883p-1) * NAME(do_log)(a), NAME(do_j0_below)(a), NAME(do_y0_part)(NAME(do_fma)(a, a * B(0x1p-5), B(-1.0))));
+  V rest = NAME(do_y0_part)(NAME(do_fma)(a, a * B(0x1p-5), B(-1.0)));
+  V near = NAME(do_fma)(B(0x1.45f306dc9c883p-1) * NAME(do_log)(a), NAME(do_j0_below)(a), rest);
   V far = NAME(do_waves)(t, NAME(do_p0)(t * t), NAME(do_q0)(t * t), s - c, c + s);
   far = NAME(do_pick)((M)(x < B(__builtin_inf())), far, B(0.0));
   near = NAME(do_pick)((M)(x >= B(0.0)), near, B(__builtin_nan("")));
