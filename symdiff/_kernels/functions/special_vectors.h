@@ -854,7 +854,6 @@ SLOW V NAME(do_j0_near)(V x) {
   V a = (V)((M)x & ~SIGN), b = NAME(do_most)(B(8.0), a), t = B(8.0) / b, c, s = NAME(do_sin_cos)(b, &c);
   V near = NAME(do_j0_below)(NAME(do_least)(B(8.0), a));
   V far = NAME(do_waves)(t, NAME(do_p0)(t * t), NAME(do_q0)(t * t), c + s, c - s);
-  far = NAME(do_pick)((M)(a < B(__builtin_inf())), far, B(0.0));
   V r = NAME(do_pick)((M)(a < B(8.0)), near, NAME(do_pick)((M)(a == a), far, a));
   return r;
 }
@@ -864,7 +863,6 @@ SLOW V NAME(do_y0_near)(V x) {
   V rest = NAME(do_y0_part)(NAME(do_fma)(a, a * B(0x1p-5), B(-1.0)));
   V near = NAME(do_fma)(B(0x1.45f306dc9c883p-1) * NAME(do_log)(a), NAME(do_j0_below)(a), rest);
   V far = NAME(do_waves)(t, NAME(do_p0)(t * t), NAME(do_q0)(t * t), s - c, c + s);
-  far = NAME(do_pick)((M)(x < B(__builtin_inf())), far, B(0.0));
   near = NAME(do_pick)((M)(x >= B(0.0)), near, B(__builtin_nan("")));
   return NAME(do_pick)((M)(x > B(8.0)), far, near);
 }
@@ -873,7 +871,6 @@ SLOW V NAME(do_j1_near)(V x) {
   V a = (V)((M)x & ~SIGN), b = NAME(do_most)(B(8.0), a), t = B(8.0) / b, c, s = NAME(do_sin_cos)(b, &c);
   V near = NAME(do_j1_below)(NAME(do_least)(B(8.0), a));
   V far = NAME(do_waves)(t, NAME(do_p1)(t * t), NAME(do_q1)(t * t), s - c, c + s);
-  far = NAME(do_pick)((M)(a < B(__builtin_inf())), far, B(0.0));
   V r = NAME(do_pick)((M)(a < B(8.0)), near, NAME(do_pick)((M)(a == a), far, a));
   return (V)((M)r ^ ((M)x & SIGN));
 }
@@ -884,7 +881,6 @@ SLOW V NAME(do_y1_near)(V x) {
   near = NAME(do_fma)(a, NAME(do_y1_part)(NAME(do_fma)(a, a * B(0x1p-5), B(-1.0))), near);
   near = NAME(do_pick)((M)(a > B(0x1p-1000)), near, B(-0x1.45f306dc9c883p-1) / (V)((M)a & ~SIGN));
   V far = NAME(do_waves)(t, NAME(do_p1)(t * t), NAME(do_q1)(t * t), -(c + s), s - c);
-  far = NAME(do_pick)((M)(x < B(__builtin_inf())), far, B(0.0));
   near = NAME(do_pick)((M)(x >= B(0.0)), near, B(__builtin_nan("")));
   return NAME(do_pick)((M)(x > B(8.0)), far, near);
 }

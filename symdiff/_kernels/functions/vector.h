@@ -262,13 +262,10 @@ INLINE V NAME(do_at)(const double *table, M i, M below) {
 #endif
 }
 
-/* log(a) of finite a above 0 as a sum of two, of which the second is less than a unit in the last place of the first:
-   a = 2^k m with 3/4 <= m < 3/2, of which the first bits tell c near 1 / m, r = c m - 1 is exact, and
-   log(a) = k log(2) - log(c) + r - r^2 / 2 + r^3 p(r), where -0.0206 <= r <= 1/32 and p is of degree 8 (interpolated at
-   Chebyshev's points, at 60 digits). All but p has twice the digits, and the relative error is 2^-64. log(2) and
-   -log(c) are sums of two, of which the first are multiples of 2^-42; c is 1 on both sides of 1. As in ARM's optimized
-   routines. Of a below 0, NaN and infinities, p is infinite or NaN where there are instructions for m and k. */
-INLINE V NAME(do_log_parts)(V a, V *low) {
+/* a = 2^k m with 3/4 <= m < 3/2, of which the first bits tell c near 1 / m and r = c m - 1 is exact: r, and the first part
+   of k log(2) - log(c), a multiple of 2^-42. -0.0206 <= r <= 1/32; c is 1 on both sides of 1. As in ARM's optimized
+   routines. Of a below 0, NaN and infinities, that part is infinite or NaN where there are instructions for m and k. */
+INLINE V NAME(do_near_1)(V a, V *first, V *k, M *i, M *below) {
   static const double __attribute__((aligned(64))) c[32] = {
     0x1.5p+0, 0x1.48p+0, 0x1.48p+0, 0x1.4p+0, 0x1.38p+0, 0x1.3p+0, 0x1.3p+0, 0x1.28p+0, 0x1.2p+0, 0x1.2p+0,
     0x1.18p+0, 0x1.1p+0, 0x1.1p+0, 0x1.08p+0, 0x1.08p+0, 0x1p+0, 0x1p+0, 0x1.e8p-1, 0x1.d8p-1, 0x1.dp-1, 0x1.cp-1,
@@ -281,6 +278,25 @@ INLINE V NAME(do_log_parts)(V a, V *low) {
     0x1.894aa149f8p-5, 0x1.4d3115d208p-4, 0x1.9335e5d594p-4, 0x1.1178e8227ep-3, 0x1.365fcb015ap-3, 0x1.823c16551ap-3,
     0x1.a93ed3c8aep-3, 0x1.d1037f2656p-3, 0x1.1178e8227ep-2, 0x1.269621134ep-2, 0x1.3c25277333p-2, 0x1.522ae0738ap-2,
     0x1.68ac83e9c7p-2, 0x1.7fafa3bd81p-2, 0x1.973a343135p-2};
+#if X86 == 512
+  V m = __builtin_ia32_getmantpd512_mask(a, 3 + 8, a, -1, 4), e = __builtin_ia32_getexppd512_mask(a, a, -1, 4);
+  *below = (M)(m < B(1.0));
+  *k = e + (V)(*below & (M)B(1.0));
+#else
+  M tiny = (M)(a < B(0x1p-1022)), n = (M)NAME(do_pick)(tiny, a * B(0x1p54), a), e = (n - (M)B(0.75)) >> 52;
+  V m = (V)(n - (e << 52));
+  *k = (V)(e + (M)B(0x1.8p52)) - B(0x1.8p52) - (V)(tiny & (M)B(54.0));
+  *below = (M)(m < B(1.0));
+#endif
+  *i = (M)m >> 47;
+  *first = NAME(do_fma)(*k, B(0x1.62e42fefa38p-1), NAME(do_at)(c_log, *i, *below));
+  return NAME(do_fma)(m, NAME(do_at)(c, *i, *below), B(-1.0));
+}
+
+/* log(a) of finite a above 0 as a sum of two, of which the second is less than a unit in the last place of the first:
+   k log(2) - log(c) + r - r^2 / 2 + r^3 p(r), where p is of degree 8 (interpolated at Chebyshev's points, at 60 digits).
+   All but p has twice the digits, and the relative error is 2^-64. */
+INLINE V NAME(do_log_parts)(V a, V *low) {
   static const double __attribute__((aligned(64))) c_rest[32] = {
     -0x1.8380e731f55c4p-44, 0x1.d572aab993c87p-47, 0x1.d572aab993c87p-47, 0x1.7794f689f8434p-45,
     0x1.297137d9f158fp-44, 0x1.8586f183bebf2p-44, 0x1.8586f183bebf2p-44, 0x1.5b967f4471dfcp-44,
@@ -290,21 +306,14 @@ INLINE V NAME(do_log_parts)(V a, V *low) {
     0x1.e0ddb9a631e83p-46, -0x1.8724350562169p-45, -0x1.84a7e75b6f6e4p-47, 0x1.1ef78ce2d07f2p-44,
     -0x1.1b61f10522625p-44, 0x1.83b54b606bd5cp-46, 0x1.ebe708164c759p-45, -0x1.7af966c548a3p-44,
     0x1.46fb79bf6d4cbp-44, 0x1.ab73b16bf4984p-44};
-#if X86 == 512
-  V m = __builtin_ia32_getmantpd512_mask(a, 3 + 8, a, -1, 4), k = __builtin_ia32_getexppd512_mask(a, a, -1, 4);
-  M below = (M)(m < B(1.0));
-  k = k + (V)(below & (M)B(1.0));
-#else
-  M tiny = (M)(a < B(0x1p-1022)), n = (M)NAME(do_pick)(tiny, a * B(0x1p54), a), e = (n - (M)B(0.75)) >> 52;
-  V m = (V)(n - (e << 52)), k = (V)(e + (M)B(0x1.8p52)) - B(0x1.8p52) - (V)(tiny & (M)B(54.0));
-  M below = (M)(m < B(1.0));
-#endif
-  M i = (M)m >> 47;
-  V r = NAME(do_fma)(m, NAME(do_at)(c, i, below), B(-1.0)), s = r * r, half = B(0.5) * r, q = r * half, w = s * s;
-  V first = NAME(do_fma)(k, B(0x1.62e42fefa38p-1), NAME(do_at)(c_log, i, below)), next = first + r, sum = next - q;
+  M i, below;
+  V first, k, r = NAME(do_near_1)(a, &first, &k, &i, &below), s = r * r, half = B(0.5) * r, q = r * half, w = s * s;
+  V next = first + r, sum = next - q;
   V rest = NAME(do_fma)(k, B(0x1.ef35793c7673p-45), NAME(do_at)(c_rest, i, below)) + ((first - next) + r);
-  V a0 = NAME(do_fma)(B(-0x1.0000000000003p-2), r, B(0x1.5555555555555p-2)), a1 = NAME(do_fma)(B(-0x1.555555553d17fp-3), r, B(0x1.999999999a778p-3));
-  V a2 = NAME(do_fma)(B(-0x1.0000006bfe05bp-3), r, B(0x1.249249019c36ep-3)), a3 = NAME(do_fma)(B(-0x1.99c429e325695p-4), r, B(0x1.c7201971573bcp-4));
+  V a0 = NAME(do_fma)(B(-0x1.0000000000003p-2), r, B(0x1.5555555555555p-2));
+  V a1 = NAME(do_fma)(B(-0x1.555555553d17fp-3), r, B(0x1.999999999a778p-3));
+  V a2 = NAME(do_fma)(B(-0x1.0000006bfe05bp-3), r, B(0x1.249249019c36ep-3));
+  V a3 = NAME(do_fma)(B(-0x1.99c429e325695p-4), r, B(0x1.c7201971573bcp-4));
   V p = NAME(do_fma)(NAME(do_fma)(NAME(do_fma)(B(0x1.64b7162d320e5p-4), s, a3), s, a2), w, NAME(do_fma)(a1, s, a0));
   rest = NAME(do_fma)(s * r, p, (((next - sum) - q) + rest) - NAME(do_fma)(r, half, -q));
   first = sum + rest;
@@ -315,7 +324,8 @@ INLINE V NAME(do_log_parts)(V a, V *low) {
 /* e^(p + e) of |p| <= 746 and an e that is less than a unit in the last place of p. */
 INLINE V NAME(do_exp_parts)(V p, V e) {
   V n = NAME(do_fma)(p, B(0x1.71547652b82fep0), B(0x1.8p52)) - B(0x1.8p52);
-  V more = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), e), part = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), p), r = part + more;
+  V more = NAME(do_fma)(n, B(-0x1.ef35793c7673p-45), e), part = NAME(do_fma)(n, B(-0x1.62e42fefa38p-1), p);
+  V r = part + more;
   more = (part - r) + more;
   return NAME(do_scale)(B(1.0) + (NAME(do_fma)(NAME(do_exp_rest)(r), r * r, more) + r), n);
 }
@@ -343,6 +353,28 @@ SLOW V NAME(do_power)(V x, V y) {
   usual = usual & (M)(x > B(0.0)) & (M)(x < B(__builtin_inf()));
 #endif
   return __builtin_expect(NAME(do_any)(~usual), 0) ? NAME(do_any_power)(x, y) : value;
+}
+
+/* x^y of numbers of float32, in float64: the logarithm has a relative error of 2^-37, and the exponential of 2^-32. */
+SLOW V NAME(do_short_power)(V x, V y) {
+  M i, below;
+  V first, k, r = NAME(do_near_1)(x, &first, &k, &i, &below), s = r * r;
+  V q = NAME(do_fma)(B(0x1.99c3391f88aaap-3), r, B(-0x1.00006eb59076fp-2));
+  V b = NAME(do_fma)(B(0x1.555554a2076cbp-2), r, B(-0x1.fffffffe7f274p-2));
+  q = NAME(do_fma)(NAME(do_fma)(B(-0x1.4de119ccb8c1ep-3), s, q), s, b);
+  V p = y * (first + NAME(do_fma)(s, q, r));
+  V n = NAME(do_fma)(p, B(0x1.71547652b82fep0), B(0x1.8p52)) - B(0x1.8p52);
+  V e = NAME(do_fma)(n, B(-0x1.62e42fefa39efp-1), p), u = e * e;
+  V a0 = NAME(do_fma)(B(0x1.5555552727bb8p-3), e, B(0x1.0000000b8291cp-1));
+  V a1 = NAME(do_fma)(B(0x1.11114bdbfe98fp-7), e, B(0x1.5554e946b40a9p-5));
+  V a2 = NAME(do_fma)(B(0x1.a072d39983e67p-13), e, B(0x1.6d42dd6f6ede8p-10));
+  V value = NAME(do_fma)(NAME(do_fma)(NAME(do_fma)(a2, u, a1), u, a0), u, e) + B(1.0);
+  M usual = (M)((V)((M)p & ~SIGN) < B(80.0));
+#if X86 != 512
+  usual = usual & (M)(x > B(0.0)) & (M)(x < B(__builtin_inf()));
+#endif
+  value = NAME(do_scale)(value, n);
+  return __builtin_expect(NAME(do_any)(~usual), 0) ? NAME(do_pick)(usual, value, NAME(do_any_power)(x, y)) : value;
 }
 
 /* The sine and the cosine of whole vectors, of float64 where a product and a sum are one instruction: the same text in

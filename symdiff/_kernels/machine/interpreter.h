@@ -377,6 +377,7 @@ static const sd_own_function sd_own_functions[] = {
 #if defined __x86_64__
     SD_OWN(do_exp_d8), SD_OWN(do_log_d8), SD_OWN(do_tanh_d8), SD_OWN(do_exp_d4), SD_OWN(do_log_d4), SD_OWN(do_tanh_d4),
     SD_OWN(do_sin_d8), SD_OWN(do_cos_d8), SD_OWN(do_power_d8), SD_OWN(do_power_d4),
+    SD_OWN(do_power_f16), SD_OWN(do_power_f8),
     SD_OWN(do_lgamma_d8), SD_OWN(do_digamma_d8), SD_OWN(do_gamma_d8), SD_OWN(do_erfcx_d8),
     SD_OWN(do_ndtri_d8), SD_OWN(do_erfinv_d8), SD_OWN(do_erfcinv_d8),
     SD_OWN(do_lgamma_d4), SD_OWN(do_digamma_d4), SD_OWN(do_gamma_d4), SD_OWN(do_erfcx_d4),

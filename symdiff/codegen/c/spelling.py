@@ -201,7 +201,7 @@ _OWN = {
 }
 
 #: Functions that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.
-_IN_HALVES = frozenset(("lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv", *_BESSEL))
+_IN_HALVES = frozenset(("power", "lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv", *_BESSEL))
 
 
 @cache
