@@ -125,7 +125,7 @@ def test_products_of_all_others_share_those_of_pairs() -> None:
     value = np.linspace(0.5, 1.5, 32)
     want = products_of_others(value)
     for node in (others, apart):
-        np.testing.assert_allclose(interpret([node], {x: value})[0], want, rtol=1e-14)
+        np.testing.assert_allclose(interpret([node], {"x": value})[0], want, rtol=1e-14)
 
 
 def products_of_others_of(x: Node) -> Node:
