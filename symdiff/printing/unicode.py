@@ -100,7 +100,7 @@ class MathSigns(Style):
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
         roots = {"sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(3)": "√3", "sqrt(5)": "√5", "sqrt(2 * pi)": "√(2π)"}
-        return {"pi": "π", **roots}.get(name, name)
+        return {"pi": "π", "pi ** 2": "π²", **roots}.get(name, name)
 
 
 _MATRICES = ("matmul", "rows", "columns", "outer")

@@ -21,6 +21,7 @@ RULES, ARRAYS = ReadingRules(), ReadingRules()
 #: (name, value) of what is recognised, alone, as a multiple and as a divisor.
 CONSTANTS = {
     "pi": math.pi,
+    "pi ** 2": math.pi**2,
     "e": math.e,
     "log(2)": math.log(2.0),
     "log(10)": math.log(10.0),
@@ -91,6 +92,9 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
     number = 1.0 if top is None else top.data
     above, *divisors = _as_quotient(number)
     divisors += below
+    if (exact_product([number]) is None or number.is_integer()) and not all(value.is_integer() for value in below):
+        found = _as_quotient(number / math.prod(below))  # 8 pi / (16 pi**2) is 1 / (2 pi)
+        above, *divisors = found if len(found) > 1 else (above, *divisors)
     whole = exact_product([value for value in divisors if value.is_integer()])
     if whole is None:
         return None
