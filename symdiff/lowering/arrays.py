@@ -390,10 +390,11 @@ def _fold(op: str) -> Callable[[ProgramBuilder, list[int]], int]:
 
 
 def _fold_prod(builder: ProgramBuilder, row: list[int]) -> int:
-    total = builder.number(1.0)
-    for value in row:
-        total = builder.multiply(total, value)
-    return total
+    # in pairs, so that products without one of the numbers, as derivatives have them, share those of the other pairs
+    while len(row) > 1:
+        pairs = [builder.multiply(a, b) for a, b in zip(row[::2], row[1::2], strict=False)]
+        row = pairs + row[2 * len(pairs) :]
+    return row[0] if row else builder.number(1.0)
 
 
 def _lower_expanded(builder: ProgramBuilder, node: Node, args: list[Ids]) -> Ids:

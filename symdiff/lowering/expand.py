@@ -20,18 +20,24 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..graph import (
     Node,
+    broadcast_to,
+    concatenate,
     constant,
     contract,
+    cumulative,
     elementwise,
     extent,
+    number,
     parts_of,
     placeholder,
     recurrence,
     reduce,
     reshape,
     result_of,
+    slicing,
     step_number,
     transpose,
+    whole,
     zeros,
 )
 from ..graph.primitives import NORMALIZATIONS, Body
@@ -212,6 +218,28 @@ def expand_node(op: str, x: Node, axes: tuple[int, ...]) -> Node:
     """Return an operation over axes, not negative, in terms of maxima, sums and functions of numbers."""
     found: Node = EXPANSIONS[op](_Nodes(x, axes), x)
     return found
+
+
+def others_along_line(node: Node) -> Node | None:
+    """Return the products of all others of a line by those before and those behind each, or None.
+
+    A derivative has them as ``prod(where(eye(n) == 1, 1, x))``, which multiplies each of n numbers n times.
+    """
+    if node.op != "prod" or node.payload.axes != (-1,) or node.args[0].op != "where":
+        return None
+    own, one, line = node.args[0].args
+    n = node.args[0].shape[-1]
+    if own.op != "equal" or not own.args[0].is_delta or own.args[0].payload[:2] != (0, 1) or own.shape != (n, n):
+        return None
+    if number(own.args[1]) != 1.0 or number(one) != 1.0 or line.shape != (*node.shape[:-1], 1, n):
+        return None
+    x = reshape(line, node.shape)
+    ends = [whole(size) for size in x.shape[:-1]]
+    first = broadcast_to(constant(1.0), (*x.shape[:-1], 1))
+    before = slicing(cumulative("cumprod", x, x.ndim - 1), (*ends, (0, 1, n - 1)))
+    behind = slicing(cumulative("cumprod", x, x.ndim - 1, True), (*ends, (1, 1, n - 1)))
+    joined = tuple([concatenate(parts, x.ndim - 1) for parts in ([first, before], [behind, first])])
+    return elementwise("multiply", joined)
 
 
 def as_recurrence(node: Node) -> Node:

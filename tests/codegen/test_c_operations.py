@@ -205,6 +205,10 @@ def test_operations_in_float32(op: str, target: Target) -> None:
         distance = np.abs(got.astype(float) - want) / np.spacing(np.maximum(np.abs(want), np.float32(1e-45)))
     distance[(got == want) | (np.isnan(got) & np.isnan(want))] = 0
     distance[~np.isfinite(distance)] = np.inf
+    if op in {"i0", "i1"}:  # nan in SciPy
+        distance[np.isinf(x[:, 0])] = 0
+    if op in {"j0_near", "j1_near", "y0_near", "y1_near"}:  # the phase is rounded in SciPy, and no value is used beyond
+        distance[np.abs(x[:, 0]) > 1e8] = 0
     worst = int(np.argmax(distance))
     bound = 0 if op in EXACT else 1 if op in {"gamma", "lgamma", "digamma", "fma"} else 4
     assert distance[worst] <= bound, f"{op}{tuple(x[worst])}: {got[worst]!r}, expected {want[worst]!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -13,12 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import mp
+from scipy import special
 
 import symdiff
 from symdiff._kernels.interpreter import OPCODES, SCALARS, VECTOR_FUNCTIONS, VECTORS, Machine
 from symdiff._kernels.unit import NativeCall
 from symdiff.codegen.bytecode.assemble import WAITING, assemble
 from symdiff.codegen.c.emit import Target, emit_c
+from symdiff.codegen.c.spelling import _IN_HALVES
 from symdiff.errors import InternalError, SingularMatrixError
 from symdiff.lowering.program import MASK_OPS, MAX_ORDER, SIGNATURES, Program
 from symdiff.lowering.unroll import unroll
@@ -453,7 +456,7 @@ def test_our_own_functions_of_every_width(op: str, edges: Any, ranges: Any) -> N
             np.testing.assert_array_equal(out, first)
 
 
-@pytest.mark.parametrize("op", ["lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv"])
+@pytest.mark.parametrize("op", sorted(_IN_HALVES - {"power"}))
 def test_our_own_functions_of_float32_are_those_of_float64_rounded(op: str) -> None:
     t = Tape(("x", ()))
     t.out((), [t.op(op, t.load(0))])
@@ -527,6 +530,18 @@ def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> No
     program = t.program()
     numbers = np.zeros(len(x))  # by the function of numbers, which two lanes take
     assert generated(program, Target(2)).run([x], [numbers], len(x)) is None
+    out = _of_every_width(op, program, x)
+    normal = (np.abs(x) > 1e-300) | (op != "erfcinv")  # SciPy's takes half of the argument, which loses digits
+    np.testing.assert_allclose(out[normal], numbers[normal], rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
+    inner = np.concatenate(drawn)
+    with mp.workdps(40):
+        for at, got in zip(inner.tolist(), out.tolist(), strict=False):
+            want = reference(mp.mpf(at), got)
+            assert abs(mp.mpf(got) - want) <= bound * np.spacing(abs(float(want))), (at, got)
+
+
+def _of_every_width(op: str, program: Program, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Results of our own function of vectors, the same bits from each machine and generated code."""
     first: npt.NDArray[np.float64] | None = None
     for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
         if native_target().lanes < lanes:
@@ -536,15 +551,131 @@ def test_functions_of_distributions_keep_the_error_that_is_stated(op: str) -> No
         for make in (interpreted, generated):
             out = np.zeros(len(x))
             assert make(program, target).run([x], [out], len(x)) is None
-            normal = (np.abs(x) > 1e-300) | (op != "erfcinv")  # SciPy's takes half of the argument, which loses digits
-            np.testing.assert_allclose(out[normal], numbers[normal], rtol=3e-13, atol=1e-15 if op == "digamma" else 0)
             first = out if first is None else first
             np.testing.assert_array_equal(out, first)
-        inner = np.concatenate(drawn)
+    if first is None:
+        pytest.skip("functions of vectors are our own from four lanes on")
+    return first
+
+
+_SCALED = {"i": lambda x: mp.exp(-abs(x)), "k": mp.exp}
+#: What docs/design.md states of Bessel functions: units of the last place of the value, or of the size of the waves.
+BESSEL = {"j0_near": 8, "j1_near": 8, "y0_near": 12, "y1_near": 12, **dict.fromkeys(("i0", "i1", "i0e", "i1e"), 8)}
+BESSEL |= dict.fromkeys(("k0", "k1", "k0e", "k1e"), 10)
+
+
+@pytest.mark.rows(3)
+@pytest.mark.parametrize("op", BESSEL)
+def test_bessel_functions_keep_the_error_that_is_stated(op: str) -> None:
+    kind, order = op[0], int(op[1])
+    rng = np.random.default_rng(5)
+    waves = kind in "jy"
+    ranges = [(0, 1), (1, 2.1), (2, 8), (7.9, 12.1), (11.9, 40), (40, 700), *[(700, 1e5), (1e6, 1e8)] * waves]
+    drawn = np.concatenate([10 ** rng.uniform(-300, -1, 60), *(rng.uniform(*r, 60) for r in ranges)])
+    edges = [5e-324, 1e-310, 0.0, -0.0, 2.0, 8.0, 12.0, 704.9, 709.0, 714.1, 720.0, 745.0, 750.0, 1e300, np.inf, np.nan]
+    t = Tape(("x", ()))
+    t.out((), [t.op(op, t.load(0))])
+    x = np.concatenate([drawn, -drawn, edges])
+    out = _of_every_width(op, t.program(), x)
+    named = {"j": mp.besselj, "y": mp.bessely, "i": mp.besseli, "k": mp.besselk}[kind]
+    count = len(drawn)
+    with mp.workdps(40):
+        for at, got in zip(drawn.tolist(), out.tolist(), strict=False):
+            want = named(order, mp.mpf(at)) * (_SCALED[kind](mp.mpf(at)) if op.endswith("e") else 1)
+            wave = min(1.0, math.sqrt(2 / math.pi / at)) if waves and at > 0.5 else 0.0
+            size = np.spacing(max(abs(float(want)), wave))
+            assert abs(mp.mpf(got) - want) <= BESSEL[op] * size or abs(float(want)) > 1.79e308, (at, got)
+    parity = 1.0 if (kind, order) in {("j", 0), ("i", 0)} else -1.0
+    mirrored = parity * out[:count] if kind in "ji" else np.full(count, np.nan)
+    np.testing.assert_array_equal(out[count : 2 * count], mirrored)
+    scipy = getattr(special, op.removesuffix("_near"))
+    with np.errstate(all="ignore"):
+        known = scipy(edges)
+    known[-2] = np.inf if op in {"i0", "i1"} else known[-2]  # nan in SciPy
+    ordinary = (np.array(edges) < 1e9) | ~np.isfinite(edges)
+    ordinary &= ~(np.isnan(known) & ~np.isnan(edges))
+    np.testing.assert_allclose(out[2 * count :][ordinary], known[ordinary], rtol=1e-12, atol=1e-14 if waves else 5e-324)
+
+
+def test_powers_have_the_error_that_is_stated_and_the_edges_of_c() -> None:
+    t = Tape(("x", ()), ("y", ()))
+    t.out((), [t.op("power", t.load(0), t.load(1))])
+    program = t.program()
+    rng = np.random.default_rng(4)
+    edges = np.array([0.0, 1.0, np.inf, np.nan, 2.0, 0.5, 3.0, 5e-324, 1e-310, 2.0**-1022, 1e308, 2.0**53, 2.0**53 + 2])
+    edges = np.concatenate([edges, -edges, np.nextafter([1.0, 1.0, 0.75, 1.5], [0.0, 2.0, 0.0, 2.0])])
+    corners = [each.ravel() for each in np.meshgrid(edges, edges)]
+    bases = [rng.uniform(0.1, 5, 200), 1 + rng.uniform(-1, 1, 200) * 10 ** rng.uniform(-15, -1, 200)]
+    bases += [10 ** rng.uniform(-323, 308, 200), -rng.uniform(0.1, 20, 200), rng.uniform(0.7, 1.5, 200)]
+    with np.errstate(all="ignore"):
+        bound = rng.uniform(-745, 709.7, (5, 200)) / np.log(np.abs(bases))
+    exponents = [rng.uniform(-3, 3, 200), bound[1], bound[2], rng.integers(-9, 9, 200).astype(float), bound[4]]
+    x, y = (np.concatenate(parts) for parts in ((*bases, corners[0]), (*exponents, corners[1])))
+    with np.errstate(all="ignore"):
+        want = np.array([_c_power(*pair) for pair in zip(x.tolist(), y.tolist(), strict=True)])
+    first: npt.NDArray[np.float64] | None = None
+    for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
+        if native_target().lanes < lanes:
+            continue
+        target = Target(lanes, prefix)
+        assert "SLOW V NAME(do_power)" in emit_c(program, target).text
+        for make in (interpreted, generated):
+            out = np.zeros(len(x))
+            assert make(program, target).run([x, y], [out], len(x)) is None
+            np.testing.assert_allclose(out, want, rtol=3e-16)
+            numbers = ~np.isnan(want)
+            np.testing.assert_array_equal(np.signbit(out[numbers]), np.signbit(want[numbers]))
+            first = out if first is None else first
+            np.testing.assert_array_equal(out, first)
         with mp.workdps(40):
-            for at, got in zip(inner.tolist(), out.tolist(), strict=False):
-                want = reference(mp.mpf(at), got)
-                assert abs(mp.mpf(got) - want) <= bound * np.spacing(abs(float(want))), (at, got)
+            for a, b, got in zip(x[:1000].tolist(), y[:1000].tolist(), out.tolist(), strict=False):
+                exact = mp.mpf(a) ** mp.mpf(b) if math.isfinite(b) else mp.nan
+                if math.isfinite(got) and mp.isfinite(exact):
+                    assert abs(mp.mpf(got) - exact) <= 0.95 * np.spacing(abs(float(exact))), (a, b)
+
+
+def test_powers_of_float32_are_rounded_from_float64() -> None:
+    t = Tape(("x", ()), ("y", ()))
+    t.out((), [t.op("power", t.load(0), t.load(1))])
+    program = t.program()
+    rng = np.random.default_rng(6)
+    edges = np.array([0.0, 1.0, np.inf, np.nan, 2.0, 0.5, 3.0, 1e-45, 1e-38, 3e38, 2.0**24, 16777217.0, 0.75, 1.5])
+    corners = [each.ravel() for each in np.meshgrid(np.concatenate([edges, -edges]), np.concatenate([edges, -edges]))]
+    bases = [rng.uniform(0.1, 5, 900), 10 ** rng.uniform(-45, 38, 900), 1 + rng.normal(size=900) * 1e-4]
+    bases += [-rng.uniform(0.1, 9, 900)]
+    with np.errstate(all="ignore"):
+        bound = rng.uniform(-104, 89, (3, 900)) / np.log(np.abs(bases[1:]))
+    exponents = [rng.uniform(-3, 3, 900), bound[0], bound[1], np.round(rng.uniform(-9, 9, 900))]
+    x, y = (np.concatenate(each).astype(np.float32) for each in ((*bases, corners[0]), (*exponents, corners[1])))
+    first: npt.NDArray[np.float32] | None = None
+    for lanes, prefix in ((4, "_ZGVd"), (8, "_ZGVe")):
+        if native_target().lanes < lanes:
+            continue
+        for make in (interpreted, generated):
+            out = np.zeros(len(x), np.float32)
+            assert make(program, Target(lanes, prefix), single=True).run([x, y], [out], len(x)) is None
+            with np.errstate(all="ignore"):
+                want = np.array([_c_power(*pair) for pair in zip(x.tolist(), y.tolist(), strict=True)])
+                rounded = want.astype(np.float32)
+                size = np.spacing(np.abs(rounded)).astype(float)
+            inner = np.isfinite(rounded)
+            assert np.all(np.abs(out[inner] - want[inner]) <= 0.51 * size[inner])
+            np.testing.assert_array_equal(out[~inner], rounded[~inner])
+            np.testing.assert_array_equal(np.signbit(out[inner]), np.signbit(rounded[inner]))
+            first = out if first is None else first
+            np.testing.assert_array_equal(out, first)
+
+
+def _c_power(x: float, y: float) -> float:
+    """The power as C has it: NumPy's has its own vectors."""
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and y % 2 == 1 else math.inf
+    except ValueError:
+        if x:
+            return math.nan
+        return math.copysign(math.inf, x) if y % 2 == 1 else math.inf
 
 
 @pytest.mark.parametrize("count", [3, 40, 1500])

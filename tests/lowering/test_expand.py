@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symdiff.graph import Node, constant, normalize, pad, postorder, reduce
+import symdiff as sd
+from symdiff.graph import Node, constant, delta, normalize, pad, postorder, reduce, reshape
 from symdiff.graph import input as variable
 from symdiff.graph.primitives import NORMALIZATIONS
 from symdiff.graph.reference import numeric
 from symdiff.graph.reference.interpret import evaluate as interpret
-from symdiff.lowering.expand import EXPANSIONS, expand_node
+from symdiff.graph.scalars.functions import compare, where
+from symdiff.lowering.expand import EXPANSIONS, expand_node, others_along_line
 from symdiff.lowering.unroll import unroll
 from tests.support.program_reference import evaluate
 
@@ -92,3 +94,55 @@ def test_rows_without_elements() -> None:
 def test_a_sum_of_squares_of_numbers_is_one() -> None:
     x = constant(np.array([3.0, 4.0]))
     assert interpret([expand_node("norm", x, (0,))], {})[0] == 5.0
+
+
+def products_of_others(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.stack([np.prod(np.delete(value, i, -1), -1) for i in range(value.shape[-1])], -1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 32, 33, 70, "n"])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_products_of_all_others(size: int | str, backend: str) -> None:
+    x = sd.array("x", (2, size))
+    slopes = sd.compile(sd.gradient(x.prod(axis=1) @ np.array([2.0, 1.0]), x), [x], backend=backend)
+    rng = np.random.default_rng(2)
+    for n in [1, 2, 33, 80] if isinstance(size, str) else [size]:
+        value = rng.uniform(0.5, 1.5, (2, n)) * rng.choice([-1, 1], (2, n))
+        value[0, rng.integers(n)] = 0.0
+        want = products_of_others(value) * np.array([[2.0], [1.0]])
+        np.testing.assert_allclose(slopes(value), want, rtol=1e-13)
+        if not isinstance(size, str):
+            np.testing.assert_array_equal(slopes(np.stack([1.0 + value, value]))[1], slopes(value))
+
+
+def test_products_of_all_others_share_those_of_pairs() -> None:
+    x = variable("x", (32,))
+    others = products_of_others_of(x)
+    assert unroll([x], [others]).ops.count("multiply") <= 32 * 6
+    apart = others_along_line(others)
+    assert apart is not None
+    assert {node.op for node in postorder([apart])}.isdisjoint({"prod", "where"})
+    value = np.linspace(0.5, 1.5, 32)
+    want = products_of_others(value)
+    for node in (others, apart):
+        np.testing.assert_allclose(interpret([node], {"x": value})[0], want, rtol=1e-14)
+
+
+def products_of_others_of(x: Node) -> Node:
+    (n,) = x.shape
+    own = compare("equal", delta(n, n), 1.0)
+    return reduce("prod", where(own, 1.0, reshape(x, (1, n))), (1,))
+
+
+def test_other_products_stay_as_they_are() -> None:
+    x, y = variable("x", (5,)), variable("y", (5, 5))
+    own = compare("equal", delta(5, 5), 1.0)
+    for others in (
+        reduce("prod", where(own, 2.0, reshape(x, (1, 5))), (1,)),
+        reduce("prod", where(own, 1.0, y), (1,)),
+        reduce("prod", where(own, 1.0, reshape(x, (5, 1))), (1,)),
+        reduce("prod", where(own, reshape(x, (1, 5)), 1.0), (1,)),
+        reduce("prod", where(compare("equal", delta(5, 5, 1), 1.0), 1.0, reshape(x, (1, 5))), (1,)),
+        reduce("prod", where(compare("equal", delta(5, 5), 0.0), 1.0, reshape(x, (1, 5))), (1,)),
+    ):
+        assert others_along_line(others) is None

@@ -362,6 +362,11 @@ static size_t sd_machine(long lanes, int single) {
   return lanes == 4 && single ? (size_t)sd_interpret_f4 : 0;
 }
 
+/* Bessel functions of vectors of one kind. */
+#define SD_BESSEL(X, kind) \
+  X(do_j0_near##kind), X(do_j1_near##kind), X(do_y0_near##kind), X(do_y1_near##kind), X(do_i0##kind), X(do_i1##kind), \
+      X(do_k0##kind), X(do_k1##kind), X(do_i0e##kind), X(do_i1e##kind), X(do_k0e##kind), X(do_k1e##kind)
+
 /* Our own functions of vectors, by their names. */
 typedef struct {
   const char *name;
@@ -371,7 +376,8 @@ typedef struct {
 static const sd_own_function sd_own_functions[] = {
 #if defined __x86_64__
     SD_OWN(do_exp_d8), SD_OWN(do_log_d8), SD_OWN(do_tanh_d8), SD_OWN(do_exp_d4), SD_OWN(do_log_d4), SD_OWN(do_tanh_d4),
-    SD_OWN(do_sin_d8), SD_OWN(do_cos_d8),
+    SD_OWN(do_sin_d8), SD_OWN(do_cos_d8), SD_OWN(do_power_d8), SD_OWN(do_power_d4),
+    SD_OWN(do_power_f16), SD_OWN(do_power_f8),
     SD_OWN(do_lgamma_d8), SD_OWN(do_digamma_d8), SD_OWN(do_gamma_d8), SD_OWN(do_erfcx_d8),
     SD_OWN(do_ndtri_d8), SD_OWN(do_erfinv_d8), SD_OWN(do_erfcinv_d8),
     SD_OWN(do_lgamma_d4), SD_OWN(do_digamma_d4), SD_OWN(do_gamma_d4), SD_OWN(do_erfcx_d4),
@@ -380,6 +386,7 @@ static const sd_own_function sd_own_functions[] = {
     SD_OWN(do_ndtri_f16), SD_OWN(do_erfinv_f16), SD_OWN(do_erfcinv_f16),
     SD_OWN(do_lgamma_f8), SD_OWN(do_gamma_f8), SD_OWN(do_erfcx_f8),
     SD_OWN(do_ndtri_f8), SD_OWN(do_erfinv_f8), SD_OWN(do_erfcinv_f8),
+    SD_BESSEL(SD_OWN, _d8), SD_BESSEL(SD_OWN, _d4), SD_BESSEL(SD_OWN, _f16), SD_BESSEL(SD_OWN, _f8),
 #endif
     {"", 0}};
 enum { SD_OWN_FUNCTIONS = sizeof sd_own_functions / sizeof *sd_own_functions - 1 };

@@ -38,6 +38,26 @@ IN_HALVES(do_erfcx)
 IN_HALVES(do_ndtri)
 IN_HALVES(do_erfinv)
 IN_HALVES(do_erfcinv)
+IN_HALVES(do_j0_near)
+IN_HALVES(do_j1_near)
+IN_HALVES(do_y0_near)
+IN_HALVES(do_y1_near)
+IN_HALVES(do_i0)
+IN_HALVES(do_i1)
+IN_HALVES(do_i0e)
+IN_HALVES(do_i1e)
+IN_HALVES(do_k0)
+IN_HALVES(do_k1)
+IN_HALVES(do_k0e)
+IN_HALVES(do_k1e)
+SLOW V NAME(do_power)(V x, V y) {
+  union { V whole; NAME(sd_half) half[2]; } a = {x}, b = {y};
+  for (int k = 0; k < 2; k++)
+    a.half[k] = __builtin_convertvector(
+        IN_DOUBLE(do_short_power)(__builtin_convertvector(a.half[k], IN_DOUBLE(sd_v)),
+                                  __builtin_convertvector(b.half[k], IN_DOUBLE(sd_v))), NAME(sd_half));
+  return a.whole;
+}
 #undef IN_DOUBLE
 #undef IN_HALVES
 #endif

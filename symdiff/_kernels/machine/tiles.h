@@ -260,12 +260,16 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
     NEXT;
   }
   do_rows1: {
-    ROWS(1) {
-      if (s == sizeof(T))
-        t[0] = V_AT(from, s, 0);
-      else
+    if (si[ip[1]] == sizeof(T)) {
+      const char *from = in[ip[1]] + first * (long)sizeof(T) + ip[2];
+      V *to = (V *)PLACE(ip[3]);
+      ip += 4;
+      for (long g = 0; g < groups; g++) to[g] = V_AT(from, (long)sizeof(V), g);
+    } else {
+      ROWS(1) {
         GATHER(from, s, t[0])
-      TO(0);
+        TO(0);
+      }
     }
     NEXT;
   }
@@ -364,7 +368,9 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
     const long s = so[ip[1]];
     char *to = out[ip[1]] + first * s;
     ip += 2;
-    if (s == sizeof(T)) {
+    if (s == sizeof(T) && groups == TILE) {
+      EVERY(SAVE_ROW, to)
+    } else if (s == sizeof(T)) {
       EVERY(SAVE_FIRST, to)
     } else {
       V tile[TILE];
@@ -400,7 +406,7 @@ static long NAME(INTERPRET)(long begin, long end, const char *const *in, const l
     if (left > SD_AHEAD * TILE && s <= SD_FAR) {
       SD_EIGHT(ASK, p, step)
       p += 8 * step;
-      SD_EIGHT(ASK, p, step)
+      if (s * TILE * W > 8 * SD_LINE) { SD_EIGHT(ASK, p, step) }
     }
     NEXT;
   }

@@ -177,6 +177,8 @@ def _library_loop(count: int) -> str:
 _VECTORS = ("vector.h",)
 _SPECIAL = ("vector.h", "special_vectors.h")
 
+_BESSEL = ("j0_near", "j1_near", "y0_near", "y1_near", "i0", "i1", "k0", "k1", "i0e", "i1e", "k0e", "k1e")
+
 #: Our own functions in place of the vector library's, or of those of numbers: their headers, the lanes of float64 from
 #: which on they are used, and the function of numbers that they call for some lanes, or "". Machines of four multiply
 #: and add in one instruction; with these, sine and cosine together take as long as the library's two, and one of them
@@ -185,6 +187,7 @@ _OWN = {
     "exp": (_VECTORS, 4, ""),
     "log": (_VECTORS, 4, ""),
     "tanh": (_VECTORS, 4, ""),
+    "power": (_VECTORS, 4, ""),
     "sin": (_VECTORS, 8, ""),
     "cos": (_VECTORS, 8, ""),
     "lgamma": (_SPECIAL, 4, "sd_lgamma"),
@@ -194,10 +197,11 @@ _OWN = {
     "ndtri": (_SPECIAL, 4, ""),
     "erfinv": (_SPECIAL, 4, ""),
     "erfcinv": (_SPECIAL, 4, ""),
+    **dict.fromkeys(_BESSEL, (_SPECIAL, 4, "")),
 }
 
 #: Functions that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.
-_IN_HALVES = frozenset(("lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv"))
+_IN_HALVES = frozenset(("power", "lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv", *_BESSEL))
 
 
 @cache

@@ -41,11 +41,16 @@ def _spherical(n: Node, x: Node, f: Node) -> Node:
     return constant(order / (2 * order + 1)) * below - constant((order + 1) / (2 * order + 1)) * above
 
 
-def _iv(v: Node, x: Node) -> Node:
-    # near 0 the first term of DLMF 10.25.2 is all; SciPy's function is 0 from where x^(v+1) underflows
+def _first_term(v: Node, x: Node) -> Node:
+    """Return the first term of DLMF 10.25.2, which is all of I near 0."""
     mirrored = elementwise("logical_and", (compare("less", v, 0.0), compare("equal", v, floor(v))), BOOL)
     order = where(mirrored, -v, v)
-    near = power(0.5 * x, order) / gamma(order + 1.0)
+    return power(0.5 * x, order) / gamma(order + 1.0)
+
+
+def _iv(v: Node, x: Node) -> Node:
+    # SciPy's function is 0 from where x^(v+1) underflows
+    near = _first_term(v, x)
     # beyond 1e9 it is infinite, unless the order is as large; SciPy's has places of nan there
     no_further = where(compare("less", absolute(v), 1e8), named("minimum")(x, 1e9), x)
     return where(compare("less", absolute(x), 1e-8), near, named("iv_far")(v, no_further))
@@ -73,10 +78,11 @@ def _ive_far(order: int, v: Node, x: Node) -> Node:
 
 
 def _ive(v: Node, x: Node) -> Node:
-    # near 0 as iv, whose first term is all; SciPy's function has no digits far out
+    # SciPy's function has no digits far out
     far = _is_far(v, x)
     near = named("ive_near")(where(far, 0.0, v), where(far, 1.0, x))
-    return where(far, _ive_far(0, v, x), where(compare("less", absolute(x), 1e-8), iv(v, x) * exp(-absolute(x)), near))
+    first = _first_term(v, x) * exp(-absolute(x))
+    return where(far, _ive_far(0, v, x), where(compare("less", absolute(x), 1e-8), first, near))
 
 
 def _ive_slopes(n: Node, v: Node, x: Node) -> Node:

@@ -42,7 +42,7 @@ from ...graph.scalars.arithmetic import scaled
 from ...graph.scalars.functions import to_real
 from ...graph.sizes import Dim, least_size, sizes_from
 from ...ground.gc_pause import paused
-from ..expand import EXPANSIONS, expand_node
+from ..expand import EXPANSIONS, expand_node, others_along_line
 from ..matrices import said_of_indefinite
 from ..unroll import unroll
 from .access import (
@@ -406,6 +406,10 @@ def _expand(roots: Sequence[Node]) -> list[Node]:
         if node.op in EXPANSIONS and any(is_long(node.args[0].shape[axis]) for axis in node.payload.axes):
             x = node.args[0]
             new[node] = expand_node(node.op, x, axes_of(node, x))
+        elif node.op == "prod" and is_long(node.shape[-1] if node.shape else 1):
+            others = others_along_line(node)
+            if others is not None:
+                new[node] = others
     if not new:
         return list(roots)
     # an expansion is in terms of the argument as it was; from the leaves up, each sees the one before
