@@ -227,3 +227,17 @@ def test_spherical_bessel_functions_far_out_take_no_series() -> None:
             for n, wanted in enumerate((j0, j1, 3 * j1 / z - j0)):
                 assert mpmath.almosteq(SCALARS["spherical_jn"](n, z), wanted, 1e-30)
     assert sd.check("sinc(x)", at={"x": 1e8}).ok
+
+
+@pytest.mark.parametrize(
+    ("formula", "x"),
+    [("kv(1e8, x)", 1e8), ("betainc(0.7, x, 0.7)", 1e8), ("gammainccinv(x, 0.7)", 1e16)],
+)  # fmt: skip
+def test_orders_and_parameters_far_out_end_at_once(formula: str, x: float) -> None:
+    report = sd.check(formula, at={"x": x})
+    assert not report.certified, report
+
+
+def test_incomplete_gamma_functions_end_at_zero() -> None:
+    for formula in ("gammainc(0.5, x)", "gammaincc(2, x)", "gammainc(2, x)*x"):
+        assert sd.check(formula, at={"x": 0.0}).ok, formula

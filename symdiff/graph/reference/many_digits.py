@@ -301,6 +301,12 @@ def solved(function: Callable[..., Any], slope: Callable[..., Any], guess: Any, 
     return x
 
 
+def _not_negative(x: Any) -> Any:
+    if x < 0:
+        raise ValueError("a function that has no real value for negative numbers")
+    return x
+
+
 def gamma_tail(a: Any, x: Any, upper: bool) -> Any:
     """DLMF 8.7.1 below the middle and mpmath's own above, in digits that no difference from 1 takes away."""
     with mpmath.workdps(mpmath.mp.dps + 5 + int(mpmath.log10(2 + x) + abs(a) + x) * upper):
@@ -503,8 +509,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "k0": lambda x: besselk(0, x),
     "k1": lambda x: besselk(1, x),
     "kv": besselk,
-    "gammainc": lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
-    "gammaincc": lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
+    "gammainc": lambda a, x: mpmath.gammainc(_not_negative(a), 0, _not_negative(x), regularized=True),
+    "gammaincc": lambda a, x: mpmath.gammainc(_not_negative(a), _not_negative(x), mpmath.inf, regularized=True),
     "gamma_density": lambda n, a, x: mpmath.power(x, a - 1 - n) * mpmath.exp(-x) / mpmath.gamma(a),
     "beta_slope": lambda a, b: mpmath.beta(a, b) * (mpmath.digamma(a) - mpmath.digamma(a + b)),
     "betainc": lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),

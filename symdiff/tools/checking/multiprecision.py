@@ -263,6 +263,31 @@ def evaluate_exact(roots: Sequence[Node], values: Mapping[Any, Exact], more: Seq
     return [done[root] for root in roots]
 
 
+#: Largest orders and parameters, which come first, of functions that take mpmath seconds beyond; and their number.
+PARAMETERS = {
+    **dict.fromkeys(("kv", "kve", "kve_near", "k_moment", "yv", "yv_near"), (3e3, 1)),
+    **dict.fromkeys(("jv", "jv_near", "iv", "iv_far", "i_moment", "polygamma"), (3e4, 1)),
+    **dict.fromkeys(("betainc", "log_betainc"), (3e4, 2)),
+    **dict.fromkeys(("betaincinv", "betaincinv_near"), (3e5, 2)),
+    **dict.fromkeys(("gammaincinv", "gammainccinv"), (1e7, 1)),
+}
+
+
+def _of_parameters(op: str) -> Callable[..., Any]:
+    """Return a function that gives up at once where mpmath would take long."""
+    function = SCALARS[op]
+    if op not in PARAMETERS:
+        return function
+    largest, count = PARAMETERS[op]
+
+    def call(*args: Any) -> Any:
+        if any(abs(arg) > largest for arg in args[:count]):
+            raise mpmath.libmp.NoConvergence(f"{op} of {args[:count]}")
+        return function(*args)
+
+    return call
+
+
 def _compute(
     node: Node,
     args: list[Exact],
@@ -272,7 +297,7 @@ def _compute(
 ) -> Any:
     op, payload = node.op, node.payload
     if op in SCALARS:
-        return np.frompyfunc(real(SCALARS[op], given_up), len(args), 1)(*args)
+        return np.frompyfunc(real(_of_parameters(op), given_up), len(args), 1)(*args)
     if op in MATRICES:
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
