@@ -130,7 +130,9 @@ def without_sides(node: Node) -> Node:
     if not node.below & (CHOICE | BRANCHING):
         return node
     new: dict[Node, Node] = {}
-    for part in postorder([node]):
+    order = postorder([node])
+    signs = _signs_on_both_sides(order)
+    for part in order:
         made = _again(part, new, {}) if part.args else part
         if made.is_choice and peel(made.args[0]).op == "less" and scalar_constant(made.args[1]) == 0.0:
             made = _with_shares(made)
@@ -141,10 +143,19 @@ def without_sides(node: Node) -> Node:
         elif made.is_choice and peel(made.args[2]).op == "unless_nan" and _is_told(made.args[1]):
             share = where(made.args[0], 0.5, made.args[2])
             made = made if tie_of(share) is None else share
-        elif made.is_choice and made.args[2].op == "sign" and _is_zero_of(made.args[0], made.args[2].args[0]):
+        elif part in signs:
             made = made.args[2]
         new[part] = made
     return new[node]
+
+
+def _signs_on_both_sides(order: Sequence[Node]) -> set[Node]:
+    """Return signs that have two numbers at 0, those of both sides; one alone is what a formula says there."""
+    found: dict[tuple[Node, Node], list[Node]] = {}
+    for part in order:
+        if part.is_choice and part.args[2].op == "sign" and _is_zero_of(part.args[0], part.args[2].args[0]):
+            found.setdefault((part.args[0], part.args[2]), []).append(part)
+    return {part for both in found.values() if len(both) > 1 for part in both}
 
 
 def _is_told(share: Node) -> bool:

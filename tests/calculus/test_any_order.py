@@ -172,3 +172,11 @@ def test_arrays_in_another_order_are_compared_with_extrema(other: str, extremum:
         for at in (np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])):
             wanted = np.where(taken(at) == 1.0, 2.0 * at, 3.0) * np.array([1.0, 2.0, 4.0])
             np.testing.assert_array_equal(kernel(at), wanted, err_msg=text)
+
+
+@pytest.mark.parametrize(("text", "slope"), [
+    ("where(x == 0, 1, sign(x)) * sin(x)", 1.0), ("where(x == 0, -1, sign(x)) * exp(x)", -1.0),
+    ("where(x == 0, 5*x, sign(x))", 5.0),
+])  # fmt: skip
+def test_signs_with_a_branch_of_their_own_at_zero_take_it(text: str, slope: float) -> None:
+    assert sd.compile(sd.gradient(text, "x"), backend="interpreter")(0.0) == slope
