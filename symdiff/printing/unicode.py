@@ -100,7 +100,7 @@ class MathSigns(Style):
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
         roots = {"sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(3)": "√3", "sqrt(5)": "√5", "sqrt(2 * pi)": "√(2π)"}
-        return {"pi": "π", **roots}.get(name, name)
+        return {"pi": "π", "pi ** 2": "π²", **roots}.get(name, name)
 
 
 _MATRICES = ("matmul", "rows", "columns", "outer")
@@ -136,7 +136,8 @@ class MathStyle(MathSigns):
         p, name, q = spelled(value)
         if q and name and abs(p) < 100:
             if name.startswith("/"):
-                return self.fraction(str(p), self.constant(name[1:]), loose=False)
+                below = self.constant(name[1:])
+                return self.fraction(str(p), below if q == 1 else f"{q}{self.times}{below}", loose=False)
             front = "-" if p == -1 else "" if p == 1 else f"{p}{self.times}"
             top = front + self.constant(name)
             return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)

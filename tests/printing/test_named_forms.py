@@ -313,3 +313,12 @@ def test_a_step_is_one_only_where_its_value_is_the_same(formula: str, point: flo
     """A factor that is infinite where the step is 0 stays inside the choice."""
     for text in (formula, str(parse_graph(formula, {"x": ()}).result)):
         assert float(sd.compile(text, x=(), backend="interpreter")(point)) == expected
+
+
+def test_names_stay_where_the_form_without_them_is_hardly_shorter() -> None:
+    """Vega is S sqrt(T) times the normal density at d, and not at a quotient that is squared."""
+    d = "(log(S / K) + (r + s**2 / 2) * T) / (s * sqrt(T))"
+    price = "S * ndtr(d) - K * exp(-r * T) * ndtr(d - s * sqrt(T))"
+    vega = str(sd.gradient(f"d = {d}\n{price}", "s")).splitlines()
+    assert vega[0].startswith("d = ")
+    assert vega[1:] == ["S * sqrt(T) * exp(-0.5 * d ** 2) / sqrt(2 * pi)"]
