@@ -754,8 +754,9 @@ def _over_length(
     return where(at_zero, rising, c / where(at_zero, 1.0, r))
 
 
-#: Distance from the zero of a length at which a result with a limit is computed; its square is a number in float32.
-_BESIDE = 1e-18
+#: Distance from the zero of a length at which a result with a limit is computed: a number that nobody writes, and whose
+#: square float32 has.
+_BESIDE = 2.0**-60
 #: Distances at which a limit is looked for, and the largest quotient of what is missing to it at both.
 _NEAR, _CLOSER = (2.0**-10, 2.0**-16), 0.1
 #: Change of a slope, at the second of these distances, that is a jump.
@@ -776,7 +777,7 @@ class Zero(NamedTuple):
     length: Node
 
     def beside(self) -> dict[Node, Node]:
-        """Return what stands for the arrays: themselves, and 1e-18 where the length is 0."""
+        """Return what stands for the arrays: themselves, and 2**-60 where the length is 0."""
         zero = _is_zero(rebuild(self.length, tuple(self.bases)))
         if self.length.op == "norm":
             (base,) = self.bases
@@ -800,8 +801,8 @@ def zeros_of_lengths(slope: Node) -> list[Zero]:
 def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
     """Write derivatives that divide by a length so that they have their limit where it is 0, if there is one.
 
-    They are computed for a vector of elements 1e-18 there. That is done where they are nan at a zero, and go to what is
-    computed then from all sides, with random numbers for all else.
+    They are computed for elements of 2**-60 there. That is done where they are nan at a zero, and go to what is computed
+    then from all sides, with random numbers for all else.
 
     Parameters
     ----------
