@@ -801,8 +801,8 @@ def zeros_of_lengths(slope: Node) -> list[Zero]:
 def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
     """Write derivatives that divide by a length so that they have their limit where it is 0, if there is one.
 
-    They are computed for elements of 2**-60 there. That is done where they are nan at a zero, and go to what is computed
-    then from all sides, with random numbers for all else.
+    They are computed for elements of 2**-60 there. That is done where they are nan at a zero, and go to what is so
+    computed from all sides, with random numbers for all else.
 
     Parameters
     ----------
