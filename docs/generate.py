@@ -70,7 +70,9 @@ diag(1, 1) at a tie of two. Of three or more that tie, the first and the last ar
 
 Kinks that are none are removed before: `abs(x @ x)`, `maximum(x**2, 0)`, `sqrt((1 - cos(x))**2)` and
 `abs(exp(x) - 1 - x)` are what is never negative, by the ranges, parities, monotony and tangents of functions in the
-table, and `norm(abs(x))` is `norm(x)`. `symdiff.check` lists the kinks that a point lies on.
+table, and `norm(abs(x))` is `norm(x)`. Second derivatives that divide by a length, as those of `norm(x) * norm(sin(x))`
+and `x[0]**2 * norm(x)`, are their limits where the length is 0, if they have one from all sides; third ones are nan.
+`symdiff.check` lists the kinks that a point lies on.
 """
 
 ARRAYS = """## Array operations

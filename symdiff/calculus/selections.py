@@ -130,7 +130,9 @@ def without_sides(node: Node) -> Node:
     if not node.below & (CHOICE | BRANCHING):
         return node
     new: dict[Node, Node] = {}
-    for part in postorder([node]):
+    order = postorder([node])
+    signs = _signs_on_both_sides(order)
+    for part in order:
         made = _again(part, new, {}) if part.args else part
         if made.is_choice and peel(made.args[0]).op == "less" and scalar_constant(made.args[1]) == 0.0:
             made = _with_shares(made)
@@ -141,10 +143,19 @@ def without_sides(node: Node) -> Node:
         elif made.is_choice and peel(made.args[2]).op == "unless_nan" and _is_told(made.args[1]):
             share = where(made.args[0], 0.5, made.args[2])
             made = made if tie_of(share) is None else share
-        elif made.is_choice and made.args[2].op == "sign" and _is_zero_of(made.args[0], made.args[2].args[0]):
+        elif part in signs:
             made = made.args[2]
         new[part] = made
     return new[node]
+
+
+def _signs_on_both_sides(order: Sequence[Node]) -> set[Node]:
+    """Return signs that have two numbers at 0, those of both sides; one alone is what a formula says there."""
+    found: dict[tuple[Node, Node], list[Node]] = {}
+    for part in order:
+        if part.is_choice and part.args[2].op == "sign" and _is_zero_of(part.args[0], part.args[2].args[0]):
+            found.setdefault((part.args[0], part.args[2]), []).append(part)
+    return {part for both in found.values() if len(both) > 1 for part in both}
 
 
 def _is_told(share: Node) -> bool:
@@ -225,20 +236,37 @@ def _selection(comparison: Node) -> tuple[Node, Node] | None:
     """Return x and its extremum, where they are compared; None for other comparisons."""
     for one, other in (comparison.args, comparison.args[::-1]):
         extremum = _unmoved(one)
-        if extremum.op in SELECTING and extremum.op != "sort" and _is_alike(other, extremum.args[0]):
-            return extremum.args[0], extremum
+        if extremum.op in SELECTING and extremum.op != "sort":
+            (x,) = extremum.args
+            line = x if extremum.op in ("max", "min") else line_along(x, extremum.payload.axis)
+            if _is_alike(other, line):  # v[1] < max(v) and v[::-1] < max(v) compare no array with its extremum
+                return x, extremum
     return None
 
 
 def _is_alike(a: Node, b: Node) -> bool:
     """Tell whether two formulas are the same up to the shapes of what they are made of."""
-    a, b = _unmoved(a), _unmoved(b)
+    a, b = _in_place(a), _in_place(b)
     if a is b:
         return True
     if a.is_constant and b.is_constant:
         return a.value.size == b.value.size and bool(np.array_equal(a.value.ravel(), b.value.ravel()))
-    alike = a.op == b.op and (a.op in FUNCTIONS or (a.op == "arrange" and a.payload.reverse == b.payload.reverse))
+    if a.op != b.op or not a.args or len(a.args) != len(b.args):
+        return False
+    alike = a.payload.reverse == b.payload.reverse if a.op == "arrange" else a.op in FUNCTIONS or a.payload == b.payload
     return alike and all(_is_alike(one, other) for one, other in zip(a.args, b.args, strict=True))
+
+
+def _in_place(node: Node) -> Node:
+    """Look through what keeps elements in their order."""
+    while True:
+        keeps = node.op in ("reshape", "named")
+        if node.is_contraction and len(node.args) == 1:
+            (own,), out, _ = node.payload
+            keeps = own == tuple(label for label in out if label in own)
+        if not keeps:
+            return node
+        node = node.args[0]
 
 
 def _compared_with(comparison: Node, extremum: Node, key: Node) -> Node:

@@ -12,6 +12,7 @@ Neudecker, chapter 3: the duplication matrix D has DᵀD diagonal).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 from ..errors import ArgumentError, DisconnectedInputError
@@ -22,6 +23,7 @@ from ..graph.dump import term_text
 from ..graph.kinds import BRANCHING
 from ..graph.sizes import show
 from ..rewrite import (
+    beside_zeros,
     join_cosines,
     lengths_of_one,
     named_signs,
@@ -30,8 +32,11 @@ from ..rewrite import (
     simplify,
     smooth_directions,
     with_names,
+    without_limits,
     without_names,
+    zeros_of_lengths,
 )
+from ..rewrite.cancelling.kinks import Zero
 from ..rewrite.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
 from ..rewrite.matrices.chains import with_equal_products
 from .linear import LINEAR
@@ -194,7 +199,7 @@ class Cut:
             from ..rewrite.cancelling.kinks import opened_shares  # not needed by an import
 
             cut = opened_shares(cut, by)
-        cut = without_sides(cut)
+        cut = without_limits(without_sides(cut))
         if cut.below & BRANCHING:
             from .any_order import in_any_order  # not needed by an import
 
@@ -210,6 +215,11 @@ class Cut:
         self.meeting = selections_that_meet(self.node, [view.base for view in views])
         self.again = bool(self.signs or self.meeting) or has_jumps(self.node)
         self._forms: dict[Node, str] | None = None
+
+    @cached_property
+    def zeros(self) -> list[Zero]:
+        """Zeros of lengths at which derivatives may have limits."""
+        return zeros_of_lengths(self.node)
 
     @staticmethod
     def _check_nested(bases: list[Node]) -> None:
@@ -229,6 +239,7 @@ class Cut:
         """Simplify results, project those by ``views``, and put the sub-formulas back."""
         found = mean_of_sides(results, self.meeting, self.signs, self.again)
         found = simplify(paired_signs(results, self.signs) if found is None else found, known=known)
+        found = beside_zeros(found, self.zeros)
         if any(view.space and not view.steps for view in views):
             found = simplify([view.narrow(one) for view, one in zip(views, found, strict=True)], known=known)
         return _put_back(with_names(found, self._names_of_forms(known)), self.back)

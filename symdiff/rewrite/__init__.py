@@ -36,7 +36,15 @@ from __future__ import annotations
 
 from . import algebra, arrays, branches, declared, pages, positions, stability
 from .cancelling import deviations, differences, fractions, lowest_terms, ratios, same_bases, shares
-from .cancelling.kinks import lengths_of_one, named_signs, paired_signs, smooth_directions
+from .cancelling.kinks import (
+    beside_zeros,
+    lengths_of_one,
+    named_signs,
+    paired_signs,
+    smooth_directions,
+    without_limits,
+    zeros_of_lengths,
+)
 from .facts import is_symmetric
 from .inlining import inline, with_names, without_names
 from .matrices import chains, entries, merged, symmetry
@@ -62,6 +70,7 @@ __all__ = [
     "RULES",
     "SOURCES",
     "Rule",
+    "beside_zeros",
     "by_inverses",
     "finish",
     "inline",
@@ -75,5 +84,7 @@ __all__ = [
     "smooth_directions",
     "stabilize",
     "with_names",
+    "without_limits",
     "without_names",
+    "zeros_of_lengths",
 ]

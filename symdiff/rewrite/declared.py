@@ -68,6 +68,8 @@ def _abs_of_known_sign(node: Node) -> Node | None:
             result = multiplied(result, [(base if own > 0 else make("negative", base), n)])
         else:
             rest = multiplied(rest, [(base, n)])
+    if scalar_constant(result) == 1.0:  # the numerator of 1 / x
+        return None if rest is peel(x) else spread(make("abs", rest), node.shape)
     return spread(make("multiply", result, make("abs", rest)), node.shape)
 
 

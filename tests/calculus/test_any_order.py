@@ -155,3 +155,28 @@ def test_functions_of_a_product_are_those_of_the_elements(function: str, statist
         pair = [sd.derivative(f"{function}({part})", "x", 2, x=3) for part in (taken, plain)]
         found, expected = (np.asarray(sd.compile(one)(at)) for one in pair)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+#: Conditions of an array and its extrema that are no counts of ties: elements of it, and in another order.
+OTHERS = ["v", "v[::-1]", "roll(v, 1)", "v[1]", "v[[1, 0, 2]]", "2*v[::-1]"]
+EXTREMA = ["max(v)", "min(v)", "cummax(v)", "cummin(v)[::-1]", "max(v[::-1])", "max(v[:2])"]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("extremum", EXTREMA)
+def test_arrays_in_another_order_are_compared_with_extrema(other: str, extremum: str) -> None:
+    for relation in ("<", ">="):
+        text = f"sum(where({other} {relation} {extremum}, v**2, 3*v) * [1, 2, 4])"
+        kernel = sd.compile(f"gradient({text}, v)", v=3, backend="interpreter")
+        taken = sd.compile(f"where({other} {relation} {extremum}, ones(3), zeros(3))", v=3, backend="interpreter")
+        for at in (np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])):
+            wanted = np.where(taken(at) == 1.0, 2.0 * at, 3.0) * np.array([1.0, 2.0, 4.0])
+            np.testing.assert_array_equal(kernel(at), wanted, err_msg=text)
+
+
+@pytest.mark.parametrize(("text", "slope"), [
+    ("where(x == 0, 1, sign(x)) * sin(x)", 1.0), ("where(x == 0, -1, sign(x)) * exp(x)", -1.0),
+    ("where(x == 0, 5*x, sign(x))", 5.0),
+])  # fmt: skip
+def test_signs_with_a_branch_of_their_own_at_zero_take_it(text: str, slope: float) -> None:
+    assert sd.compile(sd.gradient(text, "x"), backend="interpreter")(0.0) == slope

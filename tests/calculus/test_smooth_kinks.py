@@ -232,6 +232,95 @@ def test_even_functions_of_lengths(text: str, second: float, length: str) -> Non
             np.testing.assert_allclose(kernel(np.array(point)), second * np.eye(2), rtol=1e-7, atol=1e-7)
 
 
+#: Functions that vanish at 0 with a slope, and the same of numbers with many digits.
+RISING: dict[str, Callable[[Any], Any]] = {
+    "x": lambda a: a,
+    "sin(x)": mp.sin,
+    "2*x": lambda a: 2 * a,
+    "tanh(x)": mp.tanh,
+    "-x - x**3": lambda a: -a - a**3,
+    "expm1(x)": mp.expm1,
+    "arctan(x)/3": lambda a: mp.atan(a) / 3,
+}
+#: Products with lengths of them, some of which have second derivatives at 0, and the same of x, y and three lengths.
+PRODUCTS: list[tuple[str, Callable[..., Any]]] = [
+    ("norm({a}) * norm({b})", lambda x, y, r, a, b: a * b),
+    ("x[0] * x[1] * norm({a})", lambda x, y, r, a, b: x * y * a),
+    ("x[0]**2 * norm({a}) * cos(x[1])", lambda x, y, r, a, b: x**2 * a * mp.cos(y)),
+    ("hypot(x[0], x[1]) * norm({b}) + x[1]", lambda x, y, r, a, b: r * b + y),
+    ("exp(x[0]) * norm({a}) * norm({b})", lambda x, y, r, a, b: mp.exp(x) * a * b),
+    ("norm({a}) * sin(norm({b}))", lambda x, y, r, a, b: a * mp.sin(b)),
+    ("(x @ x) * norm({b})", lambda x, y, r, a, b: r**2 * b),
+    ("norm({a}) * norm({b}) * norm({a})", lambda x, y, r, a, b: a * b * a),
+    ("x[0] * norm({a})", lambda x, y, r, a, b: x * a),
+    ("norm({a}) + x[0]**2", lambda x, y, r, a, b: a + x**2),
+    ("norm({a}) * norm(x * [1, 2])", lambda x, y, r, a, b: a * mp.hypot(x, 2 * y)),
+]
+
+
+def _seconds_beside(formula: Callable[..., Any], one: str, other: str) -> list[np.ndarray[Any, Any]]:
+    """Return second derivatives near 0 in several directions, by differences in many digits."""
+
+    def value(x: Any, y: Any) -> Any:
+        return formula(x, y, mp.hypot(x, y), *(mp.hypot(RISING[name](x), RISING[name](y)) for name in (one, other)))
+
+    found = []
+    with mp.workdps(80):
+        h = mp.mpf(10) ** -30
+        for angle in (0.3, 1.9, 3.3, 5.0):
+            at = [mp.mpf(10) ** -10 * mp.cos(angle), mp.mpf(10) ** -10 * mp.sin(angle)]
+            second = np.zeros((2, 2))
+            for i, j in itertools.product(range(2), repeat=2):
+                total = mp.mpf(0)
+                for s, t in itertools.product((-1, 1), repeat=2):
+                    total += s * t * value(*(a + h * (s * (k == i) + t * (k == j)) for k, a in enumerate(at)))
+                second[i, j] = float(total / (4 * h * h))
+            found.append(second)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_products_of_lengths_have_the_limits_of_their_second_derivatives(seed: int) -> None:
+    rng = random.Random(seed)
+    one, other = (rng.choice(sorted(RISING)) for _ in range(2))
+    product, formula = PRODUCTS[seed % len(PRODUCTS)]
+    text = product.format(a=one, b=other)
+    beside = _seconds_beside(formula, one, other)
+    at_zero = np.zeros(2)
+    for hessian in (sd.hessian(text, "x", x=2), sd.jacobian(sd.gradient(text, "x", x=2), "x")):
+        for dtype in (np.float64, np.float32):
+            got = sd.compile(hessian, ["x"], backend="interpreter")(at_zero.astype(dtype))
+            if np.ptp(beside, axis=0).max() < 1e-6:
+                np.testing.assert_allclose(got, beside[0], rtol=1e-6, atol=1e-6, err_msg=text)
+            else:  # no limit, no number
+                assert not np.isfinite(got).all(), text
+
+
+def test_limits_beside_ties_rows_and_letters() -> None:
+    two = 2 * np.eye(2)
+    at_tie = sd.compile(sd.hessian("norm(x - y)*norm(sin(x - y))", "x", x=2, y=2), ["x", "y"], backend="interpreter")
+    np.testing.assert_allclose(at_tie([1.0, 2.0], [1.0, 2.0]), two, atol=1e-15)
+    rows = sd.hessian("sum(norm(X, axis=1)*norm(sin(X), axis=1))", "X", X=(2, 2))
+    by_rows = sd.compile(rows, backend="interpreter")([[1.0, 2.0], [0.0, 0.0]])
+    np.testing.assert_allclose(by_rows[1, :, 1], two, atol=1e-15)
+    letters = sd.compile(sd.hessian("norm(x)*norm(sin(x))", "x", x="n"), ["x"], backend="interpreter")
+    np.testing.assert_allclose(letters(np.zeros(5)), 2 * np.eye(5), atol=1e-15)
+    along = sd.compile("hvp(norm(x)*norm(sin(x)), x, v)", x=2, v=2, backend="interpreter")
+    np.testing.assert_allclose(along([0.0, 0.0], [1.0, 2.0]), [2.0, 4.0], rtol=1e-15)
+
+
+def test_a_limit_at_some_zeros_alone_is_none() -> None:
+    for text, point in [
+        ("sin(x[2])**2*hypot(x[0], x[1])", [0.0, 0.0, 1.0]),
+        ("(x[0] + x[1])**2*hypot(x[0] - x[1], x[2])", [1.0, 1.0, 0.0]),
+        ("norm(A)**2*norm(A @ x)", [0.0, 0.0, 0.0]),
+    ]:
+        shapes = {"x": 3, **({"A": (3, 3)} if "A" in text else {})}
+        numbers = {"A": np.eye(3)} if "A" in text else {}
+        got = sd.compile(sd.hessian(text, "x", shapes=shapes), backend="interpreter")(x=np.array(point), **numbers)
+        assert not np.isfinite(got).all(), text
+
+
 def test_a_length_beside_a_negative_number_has_a_kink() -> None:
     for length in ("norm(x)", "hypot(x[0], x[1])"):
         text = f"arctan2({length}, w)**2"

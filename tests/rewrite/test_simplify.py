@@ -349,6 +349,12 @@ FIRED = [
 ]
 
 
+def test_no_number_one_is_taken_out_of_sizes() -> None:
+    assert sd.compile("abs(1/x)").rewrites == ()
+    assert sd.compile("abs(-1/x)").rewrites == ("abs(-1 / x) → abs(1 / x)",)
+    assert sd.compile("abs(-2*exp(y)/x)**0.5").rewrites == ("abs(-2 * exp(y) / x) → 2 * (exp(y) * abs(1 / x))",)
+
+
 def test_rewrites_list_each_place() -> None:
     told = ("log(1 + exp(x)) → softplus(x)", "log(1 + exp(-x)) → softplus(-x)")
     assert sd.compile("log(1 + exp(x)) + log(1 + exp(-x))").rewrites[:2] == told

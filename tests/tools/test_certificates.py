@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import symdiff as sd
-from symdiff.graph.reference.many_digits import besselk, bessely
+from symdiff.frontend.formula import read_formula
+from symdiff.graph.reference.many_digits import SCALARS, besselk, bessely
 from symdiff.graph.scalars.functions import FUNCTIONS
 from symdiff.tools.checking.differences import Tally
+from symdiff.tools.checking.multiprecision import exact_values
 
 
 @pytest.mark.parametrize(
@@ -204,3 +206,38 @@ def test_differences_are_judged_each_by_itself() -> None:
     tally = Tally("")
     tally.add(np.array([1.0, 0.0]), np.array([1.0, 1e-8]), np.array([1e-12, 1e-17]))
     assert (tally.compared, tally.wrong) == (2, 1)
+
+
+@pytest.mark.parametrize("formula", ["gammainc(x, x)", "sin(x)*gammaincc(x, x + 1)"])
+def test_functions_that_many_digits_do_not_reach_are_not_certified(formula: str) -> None:
+    report = sd.check(formula, at={"x": 1e8})
+    assert report.verdict == "not certified", report
+    assert "of numbers at which mpmath gives up" in str(report)
+    plain = read_formula("where(x > 1, x, gammainc(x, x))", {}).value.node
+    assert exact_values([plain], {"x": np.array(1e8)}, {})[0] == 1e8
+
+
+def test_spherical_bessel_functions_far_out_take_no_series() -> None:
+    for x in (1e5, -1e8, 1e16):
+        assert mpmath.almosteq(SCALARS["sinc"](mpmath.mpf(x) + 0.5), 1 / (mpmath.pi * (mpmath.mpf(x) + 0.5)), 1e-10)
+    for x in (99.5, -99.5, 100.5, -100.5):  # on both sides of where the series ends; DLMF 10.49.3
+        with mpmath.workdps(40):
+            z = mpmath.mpf(x)
+            j0, j1 = mpmath.sin(z) / z, mpmath.sin(z) / z**2 - mpmath.cos(z) / z
+            for n, wanted in enumerate((j0, j1, 3 * j1 / z - j0)):
+                assert mpmath.almosteq(SCALARS["spherical_jn"](n, z), wanted, 1e-30)
+    assert sd.check("sinc(x)", at={"x": 1e8}).ok
+
+
+@pytest.mark.parametrize(
+    ("formula", "x"),
+    [("kv(1e8, x)", 1e8), ("betainc(0.7, x, 0.7)", 1e8), ("gammainccinv(x, 0.7)", 1e16)],
+)  # fmt: skip
+def test_orders_and_parameters_far_out_end_at_once(formula: str, x: float) -> None:
+    report = sd.check(formula, at={"x": x})
+    assert not report.certified, report
+
+
+def test_incomplete_gamma_functions_end_at_zero() -> None:
+    for formula in ("gammainc(0.5, x)", "gammaincc(2, x)", "gammainc(2, x)*x"):
+        assert sd.check(formula, at={"x": 0.0}).ok, formula

@@ -38,8 +38,11 @@ def power(x: Any, y: Any) -> Any:
 
 
 def spherical_jn(n: Any, x: Any) -> Any:
-    """DLMF 10.53.1: the power series, summed until it stands still; exact at 0 too."""
+    """DLMF 10.53.1: the power series, summed until it stands still; exact at 0 too. Far out DLMF 10.47.3."""
     n = int(n)
+    if abs(x) > 100:
+        value = mpmath.sqrt(mpmath.pi / (2 * abs(x))) * mpmath.besselj(n + mpmath.mpf(0.5), abs(x))
+        return -value if x < 0 and n % 2 else value
     with mpmath.workdps(mpmath.mp.dps + 10 + int(abs(x))):
         term = mpmath.mpf(x) ** n / mpmath.fac2(2 * n + 1)
         total, k = mpmath.mpf(0), 0
@@ -298,6 +301,12 @@ def solved(function: Callable[..., Any], slope: Callable[..., Any], guess: Any, 
     return x
 
 
+def _not_negative(x: Any) -> Any:
+    if x < 0:
+        raise ValueError("a function that has no real value for negative numbers")
+    return x
+
+
 def gamma_tail(a: Any, x: Any, upper: bool) -> Any:
     """DLMF 8.7.1 below the middle and mpmath's own above, in digits that no difference from 1 takes away."""
     with mpmath.workdps(mpmath.mp.dps + 5 + int(mpmath.log10(2 + x) + abs(a) + x) * upper):
@@ -500,8 +509,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "k0": lambda x: besselk(0, x),
     "k1": lambda x: besselk(1, x),
     "kv": besselk,
-    "gammainc": lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
-    "gammaincc": lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
+    "gammainc": lambda a, x: mpmath.gammainc(_not_negative(a), 0, _not_negative(x), regularized=True),
+    "gammaincc": lambda a, x: mpmath.gammainc(_not_negative(a), _not_negative(x), mpmath.inf, regularized=True),
     "gamma_density": lambda n, a, x: mpmath.power(x, a - 1 - n) * mpmath.exp(-x) / mpmath.gamma(a),
     "beta_slope": lambda a, b: mpmath.beta(a, b) * (mpmath.digamma(a) - mpmath.digamma(a + b)),
     "betainc": lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
@@ -692,17 +701,21 @@ def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 SCALARS |= {name: bounded(function) for name, function in SCALARS.items() if name not in _OF_ANY_SIZE}
 
-#: Errors of mpmath where a function has no value.
-NO_VALUE = (ZeroDivisionError, ValueError, OverflowError, RecursionError, mpmath.libmp.NoConvergence)
+#: Errors of mpmath where it gives up, though a function may have a value.
+GIVEN_UP = (RecursionError, mpmath.libmp.NoConvergence)
+#: Errors of mpmath where a function has no value, or none is found.
+NO_VALUE = (ZeroDivisionError, ValueError, OverflowError, *GIVEN_UP)
 
 
-def real(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give nan where a function has no real value."""
+def real(function: Callable[..., Any], given_up: Callable[[], object] = lambda: None) -> Callable[..., Any]:
+    """Give nan where a function has no real value, or none is found, which ``given_up`` is told."""
 
     def call(*args: Any) -> Any:
         try:
             result = function(*args)
-        except NO_VALUE:
+        except NO_VALUE as error:
+            if isinstance(error, GIVEN_UP):
+                given_up()
             return mpmath.nan
         if isinstance(result, mpmath.mpc):
             return result.real if result.imag == 0 else mpmath.nan

@@ -3,7 +3,8 @@
 **Signs and directions.** The slope of f(|x|) is ``f'(|x|) sign(x)``, and the slope of that is f''(|x|) from both
 sides of 0, also at 0, where sign(x)**2 is 0. The slope of f(r) for r = norm(x) is ``f'(r) unit(x)``; where f'(0) is 0
 it is x times a smooth quotient, f'(r) / r. So a formula with such products is written in another way before it is
-differentiated.
+differentiated. What else divides by a length and has one limit there, as derivatives of ``x[0]**2 * norm(x)`` and
+``norm(x) * norm(sin(x))`` do, is computed beside the zero, where it has the numbers of its limit.
 
 **Multiples.** Elements of an array may be multiples of one another, as those of ``[x, -x]`` and of ``x - x[::-1]``.
 Such elements vanish together, so that their signs jump together: the product of two of them is no product of means.
@@ -50,7 +51,7 @@ from ...graph.kinds import ABSOLUTE, BRANCHING, CHOICE, DIRECTION
 from ...graph.reference.interpret import evaluate
 from ...graph.scalars.arithmetic import APART, COMPLEMENTED, SUMS, factors_of, peel, scaled, terms_of, without_numbers
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
-from ...graph.sizes import Shape
+from ...graph.sizes import Shape, nominal
 from ...graph.traversal import dependents
 from ...ground.budget import uncounted
 from ..facts import has_sign_of_argument
@@ -60,6 +61,8 @@ from .monomials import FACTORS, TERMS, total_of
 
 __all__ = [
     "Tie",
+    "Zero",
+    "beside_zeros",
     "by_ties",
     "has_multiples",
     "lengths_of_one",
@@ -72,7 +75,9 @@ __all__ = [
     "tie_of",
     "ties_in",
     "vanishes_with",
+    "without_limits",
     "zero_of",
+    "zeros_of_lengths",
 ]
 
 
@@ -747,6 +752,180 @@ def _over_length(
     r = reshape(length, c.shape) if c.shape != length.shape else length
     at_zero = _is_zero(r)
     return where(at_zero, rising, c / where(at_zero, 1.0, r))
+
+
+#: Distance from the zero of a length at which a result with a limit is computed: a number that nobody writes, and whose
+#: square float32 has.
+_BESIDE = 2.0**-60
+#: Distances at which a limit is looked for, and the largest quotient of what is missing to it at both.
+_NEAR, _CLOSER = (2.0**-10, 2.0**-16), 0.1
+#: Change of a slope, at the second of these distances, that is a jump.
+_JUMP = 1e-2
+#: Points at which a limit is looked for, the directions there, and the number that stands for letters of sizes.
+_PLACES, _SIDES, _LETTER = 2, 4, 3
+#: Newton's steps to the zero of a length, for most elements, and the length that is 0.
+_STEPS, _MOST, _TINY = 5, 24, 1e-12
+#: Numbers for inputs, by their names.
+_Point: TypeAlias = Mapping[Any, np.ndarray[Any, Any]]
+
+
+class Zero(NamedTuple):
+    """Points at which a length is 0, and the arrays that vanish with it."""
+
+    points: list[_Point]
+    bases: list[Node]
+    length: Node
+
+    def beside(self) -> dict[Node, Node]:
+        """Return what stands for the arrays: themselves, and 2**-60 where the length is 0."""
+        zero = _is_zero(rebuild(self.length, tuple(self.bases)))
+        if self.length.op == "norm":
+            (base,) = self.bases
+            axes = axes_of(self.length, base)
+            zero = reshape(zero, tuple(1 if axis in axes else size for axis, size in enumerate(base.shape)))
+        return {base: spread(where(zero, _BESIDE, base), base.shape) for base in self.bases}
+
+    def at(self, number: float) -> dict[Node, Node]:
+        """Return a number for each of their elements."""
+        return {base: spread(constant(number), base.shape) for base in self.bases}
+
+
+def zeros_of_lengths(slope: Node) -> list[Zero]:
+    """Return the zeros of lengths at which a slope has directions of them, and does not jump."""
+    if not slope.below & DIRECTION or len(postorder([slope], most=_COMPUTED_NODES)) > _COMPUTED_NODES:
+        return []
+    lengths = [each[1] for part in postorder([slope]) if (each := _length_of(part)) is not None]
+    return [zero for length in dict.fromkeys(lengths) if (zero := _zero_of_length(length, slope)) is not None]
+
+
+def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
+    """Write derivatives that divide by a length so that they have their limit where it is 0, if there is one.
+
+    They are computed for elements of 2**-60 there. That is done where they are nan at a zero, and go to what is so
+    computed from all sides, with random numbers for all else.
+
+    Parameters
+    ----------
+    results : sequence of Node
+    zeros : sequence of Zero
+        Of lengths in what they are derivatives of, from :func:`zeros_of_lengths`.
+    """
+    found = list(results)
+    moved: set[Node] = set()
+    for zero in zeros:
+        fits = moved.isdisjoint(zero.bases) and len(postorder(found, most=_COMPUTED_NODES)) <= _COMPUTED_NODES
+        if fits and all(_has_limit(found, zero, point) for point in zero.points):
+            found = substitute(found, zero.beside())
+            moved.update(zero.bases)
+    return found
+
+
+def without_limits(node: Node) -> Node:
+    """Undo :func:`beside_zeros`, so that a further derivative is taken of the formula itself."""
+    new = {part: part.args[2] for part in postorder([node]) if _is_beside(part)} if node.below & CHOICE else {}
+    for part, arg in new.items():
+        new[part] = substitute([arg], new)[0]
+    return substitute([node], new)[0] if new else node
+
+
+def _is_beside(node: Node) -> bool:
+    return node.is_choice and scalar_constant(node.args[1]) == _BESIDE
+
+
+def _zero_of_length(length: Node, slope: Node) -> Zero | None:
+    """Return the zeros of a length by each input; None where the slope jumps at one of them."""
+    inputs = inputs_of([slope])
+    if any(node.dtype is not REAL for node in inputs) or any(arg.is_constant for arg in length.args):
+        return None
+    points: list[_Point] = []
+    bases: list[Node] = []
+    for k in range(_PLACES):
+        drawn = _drawn_for(inputs, k)
+        for w in inputs_of([length]):
+            point = _with_zero(length, w, drawn)
+            if point is None:
+                continue
+            one, other = (_numbers([slope], each) for (each,) in _points_beside(point, 2, _NEAR[1:]))
+            if not (np.abs(one - other) <= _JUMP).all():
+                return None
+            points.append(point)
+            bases = bases or [_base(arg, point) for arg in length.args]
+    return Zero(points, bases, length) if points else None
+
+
+def _drawn_for(inputs: Sequence[Node], seed: int) -> dict[Any, np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    return {node.name: rng.uniform(0.25, 0.75, [nominal(size, _LETTER) for size in node.shape]) for node in inputs}
+
+
+def _with_zero(length: Node, w: Node, point: _Point) -> _Point | None:
+    """Return the point with an input moved to where a length is 0; None where it is found nowhere."""
+
+    def vector(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return _numbers(length.args, {**point, w.name: x})
+
+    def is_zero(x: np.ndarray[Any, Any]) -> bool:
+        return bool((np.abs(vector(x)) <= _TINY).all())
+
+    x = point[w.name]
+    v = vector(x)
+    if v.size == x.size:
+        for step in (v.reshape(x.shape), -v.reshape(x.shape)):
+            if is_zero(x - step):
+                return {**point, w.name: x - step}
+    for _ in range(_STEPS if x.size <= _MOST else 0):
+        v = vector(x)
+        rows = [(vector(x + 2.0**-20 * row.reshape(x.shape)) - v) * 2.0**20 for row in np.eye(x.size)]
+        if not np.isfinite(rows).all():
+            return None
+        x = x - np.linalg.lstsq(np.transpose(rows), v, rcond=1e-6)[0].reshape(x.shape)
+        if is_zero(x):
+            return {**point, w.name: x}
+    return None
+
+
+def _has_limit(results: Sequence[Node], zero: Zero, point: _Point) -> bool:
+    """Tell whether results that are nan at the zero of a length go to what they are beside it, from all sides."""
+    inputs = inputs_of(results)
+    if any(node.dtype is not REAL for node in inputs):
+        return False
+    point = {**_drawn_for(inputs, 0), **point}  # a direction, too
+    there, limit = (_numbers(substitute(results, zero.at(number)), point, inputs) for number in (0.0, _BESIDE))
+    if np.isfinite(there).all() or not np.isfinite(limit).all():
+        return False
+    for points in _points_beside(point, _SIDES, _NEAR):
+        far, near = (np.abs(_numbers(results, each) - limit) for each in points)
+        if not (near <= _CLOSER * far + 0.1**_DIGITS * (1.0 + np.abs(limit))).all():
+            return False
+    return True
+
+
+def _points_beside(point: _Point, sides: int, distances: Sequence[float]) -> list[list[_Point]]:
+    """Return points at some distances in random directions, a list for each direction."""
+    rng = np.random.default_rng(1)
+    ways = [{name: rng.normal(size=x.shape) for name, x in point.items()} for _ in range(sides)]
+    return [[{name: x + h * way[name] for name, x in point.items()} for h in distances] for way in ways]
+
+
+def _base(x: Node, point: _Point) -> Node:
+    """Return the lowest node with which the elements of x vanish: that of ``sin(x) + x**3`` is x."""
+    order = postorder([x])
+    for base in order:
+        if base.shape != x.shape or base.is_constant or (np.abs(_numbers([base], point)) > _TINY).any():
+            continue
+        above = dependents(order, inputs_of([base])).difference(postorder([base]))
+        if all(part.op in FUNCTIONS for part in above):
+            return base
+    return x
+
+
+def _numbers(results: Sequence[Node], point: _Point, inputs: Sequence[Node] = ()) -> np.ndarray[Any, Any]:
+    """Return all elements of some formulas; nan where a matrix has no inverse."""
+    try:
+        with uncounted(), np.errstate(all="ignore"):
+            return np.concatenate([np.ravel(value) for value in evaluate(results, point, inputs)]).astype(float)
+    except SymdiffError:
+        return np.array([math.nan])
 
 
 def vanishes_with(c: Node, x: Node) -> bool:

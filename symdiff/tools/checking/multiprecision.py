@@ -263,10 +263,41 @@ def evaluate_exact(roots: Sequence[Node], values: Mapping[Any, Exact], more: Seq
     return [done[root] for root in roots]
 
 
-def _compute(node: Node, args: list[Exact], shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
+#: Largest orders and parameters, which come first, of functions that take mpmath seconds beyond; and their number.
+PARAMETERS = {
+    **dict.fromkeys(("kv", "kve", "kve_near", "k_moment", "yv", "yv_near"), (3e3, 1)),
+    **dict.fromkeys(("jv", "jv_near", "iv", "iv_far", "i_moment", "polygamma"), (3e4, 1)),
+    **dict.fromkeys(("betainc", "log_betainc"), (3e4, 2)),
+    **dict.fromkeys(("betaincinv", "betaincinv_near"), (3e5, 2)),
+    **dict.fromkeys(("gammaincinv", "gammainccinv"), (1e7, 1)),
+}
+
+
+def _of_parameters(op: str) -> Callable[..., Any]:
+    """Return a function that gives up at once where mpmath would take long."""
+    function = SCALARS[op]
+    if op not in PARAMETERS:
+        return function
+    largest, count = PARAMETERS[op]
+
+    def call(*args: Any) -> Any:
+        if any(abs(arg) > largest for arg in args[:count]):
+            raise mpmath.libmp.NoConvergence(f"{op} of {args[:count]}")
+        return function(*args)
+
+    return call
+
+
+def _compute(
+    node: Node,
+    args: list[Exact],
+    shape: tuple[int, ...],
+    sizes: Mapping[str, int],
+    given_up: Callable[[], object] = lambda: None,
+) -> Any:
     op, payload = node.op, node.payload
     if op in SCALARS:
-        return np.frompyfunc(real(SCALARS[op]), len(args), 1)(*args)
+        return np.frompyfunc(real(_of_parameters(op), given_up), len(args), 1)(*args)
     if op in MATRICES:
         return _stacked(MATRICES[op], node, args, shape)
     if op == "spectral":
@@ -496,11 +527,13 @@ def exact_values(
     Raises
     ------
     UnsupportedError
-        If an operation is not known here, or an array, a matrix that is factorized or a loop is too large.
+        If an operation is not known here, or an array, a matrix that is factorized or a loop is too large, or where a
+        result is nan and mpmath has given up a function below it.
     """
     written = as_written(roots)
     refuse_large(written, sizes, most)
     done: dict[Node, Any] = {}
+    given_up: dict[str, None] = {}
     with mpmath.workdps(digits), np.errstate(all="ignore"):
         for node in postorder(written):
             if node.is_input:
@@ -509,12 +542,17 @@ def exact_values(
             shape = tuple(value(n, sizes) for n in node.shape)
             args = [done[arg] for arg in node.args]
             try:
-                done[node] = np.asarray(_compute(node, args, shape, sizes), dtype=object)
+                done[node] = np.asarray(
+                    _compute(node, args, shape, sizes, partial(given_up.setdefault, node.op)), dtype=object
+                )
             except LookupError:
                 raise UnsupportedError(f"{node.op} in many digits") from None
             except NO_VALUE:
                 done[node] = np.full(shape, mpmath.nan, dtype=object)
-    return [done[root] for root in written]
+    results = [done[root] for root in written]
+    if given_up and any(mpmath.isnan(one) for result in results for one in result.flat if not isinstance(one, bool)):
+        raise UnsupportedError(f"{', '.join(given_up)} of numbers at which mpmath gives up")
+    return results
 
 
 def refuse_large(roots: Sequence[Node], sizes: Bindings, most: int) -> None:
