@@ -313,3 +313,36 @@ def test_a_step_is_one_only_where_its_value_is_the_same(formula: str, point: flo
     """A factor that is infinite where the step is 0 stays inside the choice."""
     for text in (formula, str(parse_graph(formula, {"x": ()}).result)):
         assert float(sd.compile(text, x=(), backend="interpreter")(point)) == expected
+
+
+# ---------------------------------------------------------------------------- numbers that are counted
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        ("x @ arange(n)", "arange(n)"),
+        ("x @ arange(3, n + 3)", "arange(3, n + 3)"),
+        ("x @ (2 * arange(n) + 1)", "2 * arange(n) + 1"),
+        ("x @ (n - arange(n))", "n - arange(n)"),
+        ("x @ sum(A * (3 * arange(n)[:, None] + 1), axis=1)", "sum(A, axis=1) * (3 * arange(n) + 1)"),
+        ("x @ cumsum(ones(n))", "arange(1, n + 1)"),
+        ("x @ flip(cumsum(ones(n)))", "arange(1, n + 1)[::-1]"),
+    ],
+)
+def test_numbers_that_are_counted_are_shown_as_such(formula: str, shown: str) -> None:
+    shapes = {"x": "n", **({"A": ("n", "n")} if "A" in formula else {})}
+    assert str(sd.gradient(formula, "x", shapes=shapes)) == shown
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multiples_of_counted_numbers_keep_their_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, times, added = (int(one) for one in rng.integers(-3, 4, 3))
+    times, half = times or 1, 0.5 * int(rng.integers(2))
+    made = sd.gradient(f"x @ ({times} * arange({first}, n + {first}) + {added} - {half})", "x", x="n")
+    text = str(made)
+    assert "cumsum" not in text
+    expected = times * np.arange(first, first + 6) + added - half
+    np.testing.assert_allclose(sd.compile(made, [sd.vector("x", "n")])(np.ones(6)), expected)
+    np.testing.assert_allclose(sd.compile(text, x="n")(np.ones(6)), expected)
