@@ -350,6 +350,9 @@ class MathStyle(MathSigns):
             return Piece(f"{self.chained(x)}{self.times}{self.ones}", PRODUCT)
         if x.ndim == 2 and axes == (0,):
             return Piece(f"{self.transposed(self.wrapped(x))}{self.times}{self.ones}", PRODUCT)
+        if len(axes) == x.ndim and x.kind == "power" and x.args[1].kind == "number" and x.args[1].data == 2.0:
+            left, right = self.fences["norm"]
+            return Piece(self.raised(left + self.plain(x.args[0]) + right, "2"), POWER)
         return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)))
 
     def _write_rows(self, term: Term) -> Piece:
