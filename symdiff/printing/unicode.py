@@ -100,6 +100,7 @@ class MathSigns(Style):
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
         roots = {"sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(3)": "√3", "sqrt(5)": "√5", "sqrt(2 * pi)": "√(2π)"}
+        roots |= {"sqrt(2 / pi)": "√(2/π)", "sqrt(pi / 2)": "√(π/2)"}
         return {"pi": "π", **roots}.get(name, name)
 
 
@@ -136,7 +137,10 @@ class MathStyle(MathSigns):
         p, name, q = spelled(value)
         if q and name and abs(p) < 100:
             if name.startswith("/"):
-                return self.fraction(str(p), self.constant(name[1:]), loose=False)
+                under = self.constant(name[1:])
+                if q > 1:
+                    under = f"{q}{self.times}{under}" if self.barred else f"({q}{self.times}{under})"
+                return self.fraction(str(p), under, loose=False)
             front = "-" if p == -1 else "" if p == 1 else f"{p}{self.times}"
             top = front + self.constant(name)
             return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)

@@ -315,6 +315,30 @@ def test_a_step_is_one_only_where_its_value_is_the_same(formula: str, point: flo
         assert float(sd.compile(text, x=(), backend="interpreter")(point)) == expected
 
 
+def test_half_a_sum_of_two_squares_is_no_mean() -> None:
+    assert str(parse_graph("sum((u / s)**2) / 2", {"u": 2, "s": 2}).result) == "sum((u / s) ** 2) / 2"
+    assert str(parse_graph("sum(u**2) / 3", {"u": 3}).result) == "mean(u ** 2)"
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown", "latex"),
+    [
+        ("tanh(sqrt(2/pi) * x)", "sqrt(2 / pi) * sech(sqrt(2 / pi) * x) ** 2", ""),
+        ("x**2 / (4*pi)", "x / (2 * pi)", r"\frac{x}{2 \, \pi}"),
+        ("log(x) / (4*sqrt(pi))", "1 / (4 * sqrt(pi) * x)", ""),
+        ("-exp(-x**2/2) / sqrt(2*pi) / 2", "x * exp(-0.5 * x ** 2) / (2 * sqrt(2 * pi))", ""),
+        ("1 / (0.3989422804014327 * x)", "-sqrt(2 * pi) / x ** 2", ""),
+        ("x**2 / (8*pi) + 0*x", "x / (4 * pi)", r"\frac{x}{4 \, \pi}"),
+    ],
+)
+def test_constants_divide_and_multiply_as_in_a_book(formula: str, shown: str, latex: str) -> None:
+    made = sd.gradient(formula, "x")
+    assert str(made) == shown
+    assert not latex or made.latex() == latex
+    at = np.array([0.3, 1.7])
+    np.testing.assert_allclose(sd.compile(str(made), x=())(at), sd.compile(made, ["x"])(at), rtol=1e-15)
+
+
 # ---------------------------------------------------------------------------- numbers that are counted
 
 

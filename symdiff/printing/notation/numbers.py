@@ -5,6 +5,7 @@ A spelling is used only where its value is the very same double. Arrays that are
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -28,6 +29,8 @@ CONSTANTS = {
     "sqrt(3)": math.sqrt(3.0),
     "sqrt(5)": math.sqrt(5.0),
     "sqrt(pi)": math.sqrt(math.pi),
+    "sqrt(2 / pi)": math.sqrt(2.0 / math.pi),
+    "sqrt(pi / 2)": math.sqrt(math.pi / 2.0),
     "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
 LARGEST = 12
@@ -36,10 +39,12 @@ LARGEST = 12
 def spelled(value: float) -> tuple[int, str, int]:
     """Return (p, name, q) with ``value == p * name / q`` to the bit, or name "" and q 0 for none.
 
+    A name that begins with "/" divides.
+
     Examples
     --------
-    >>> spelled(1 / 3), spelled(2 * math.pi), spelled(0.1)
-    ((1, '', 3), (2, 'pi', 1), (1, '', 10))
+    >>> spelled(1 / 3), spelled(2 * math.pi), spelled(0.5 / math.pi)
+    ((1, '', 3), (2, 'pi', 1), (1, '/pi', 2))
     """
     if value == 0.0:  # before the cache, for which 0.0 and -0.0 are one key
         return (0, "", 1) if math.copysign(1.0, value) > 0 else (0, "", 0)
@@ -57,15 +62,21 @@ def _spelled(value: float) -> tuple[int, str, int]:
     fraction = Fraction(value).limit_denominator(1024)
     if fraction.denominator and fraction.numerator / fraction.denominator == value and abs(fraction.numerator) < 10**6:
         return fraction.numerator, "", fraction.denominator
+    for p, (name, known) in itertools.product((1, -1, 2, -2), CONSTANTS.items()):
+        if p * known == value:
+            return p, name, 1
     for name, known in CONSTANTS.items():
+        if " / " in name:  # parts of it are written with another
+            continue
         for q in (1, 2, 3, 4, 6):
             ratio = value * q / known
             p = round(ratio) if abs(ratio) < LARGEST + 0.5 else 0
             if p and p * known / q == value:
                 return p, name, q
-        p = round(value * known) if abs(value * known) < LARGEST + 0.5 else 0
-        if p and p / known == value:
-            return p, f"/{name}", 1
+        for q in (1, 2, 4):
+            p = round(value * known * q) if abs(value * known * q) < LARGEST + 0.5 else 0
+            if p and p / (known * q) == value:
+                return p, f"/{name}", q
     return 0, "", 0
 
 
@@ -88,6 +99,13 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
         rest = exchanged(over, top, [])
         over = [reader.number(p), *rest] if p != 1.0 else rest
         under = [reader.number(divisor), *under]
+    else:  # what divides by a quotient multiplies by its divisor
+        bottom = next((arg for arg in under if arg.kind == "number"), None)
+        parts = None if bottom is None else _as_quotient(bottom.data, False)
+        if parts is not None:
+            p, divisor = parts
+            over = [reader.number(divisor), *over]
+            under = exchanged(under, bottom, [reader.number(p)] if p != 1.0 else [])
     ordered = sorted(under, key=lambda arg: arg.kind != "number")
     if parts is None and all(a is b for a, b in zip(ordered, under, strict=True)):
         return None
@@ -105,8 +123,8 @@ def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
     fraction = in_digits(value) if divided else None
     if fraction is not None:
         return float(fraction[0]), float(fraction[1])
-    p, name, _ = spelled(value)
-    return (float(p), CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None
+    p, name, q = spelled(value)
+    return (float(p), q * CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None
 
 
 def exact_product(numbers: Sequence[float]) -> float | None:
