@@ -199,6 +199,31 @@ def _size(reader: Reader, size: Dim) -> Term:
     return reader.number(float(size)) if isinstance(size, int) else reader.make("size", (), size, ())
 
 
+@RULES.of("function")
+def _by_sparse_matrix(reader: Reader, term: Term) -> Term | None:
+    """Write products, solutions and determinants of sparse matrices that are inputs by the matrix."""
+    if not str(term.data).startswith("sparse_") or len(term.args) < 2:
+        return None
+    data, rows, *rest = term.args
+    if any(arg.ndim != 1 for arg in term.args):  # of a matrix it may be a product with each row
+        return None
+    if data.kind != "name" or rows.kind != "name" or rows.data != f"{data.data}_rows":
+        return None
+    m = rows.shape[0]
+    match term.data, rest:
+        case "sparse_product", [x]:
+            return reader.make("matmul", (reader.make("name", (), data.data, (m, x.shape[0])), x), None, term.shape)
+        case "sparse_transposed_product", [y]:
+            matrix = reader.make("name", (), data.data, (m, term.shape[0]))
+            turned = reader.make("transpose", (matrix,), None, (term.shape[0], m))
+            return reader.make("matmul", (turned, y), None, term.shape)
+        case "sparse_solution", [b]:
+            return reader.make("function", (reader.make("name", (), data.data, (m, m)), b), "solve", term.shape)
+        case "sparse_logdet", []:
+            return reader.make("function", (reader.make("name", (), data.data, (m, m)),), "logdet", term.shape)
+    return None
+
+
 @DERIVED.of("broadcast")
 def _repeated_quotient(reader: Reader, term: Term) -> Term | None:
     """Write a number over sizes, repeated, as ones over these: ones / n."""
