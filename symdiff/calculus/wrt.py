@@ -33,6 +33,7 @@ from ..rewrite import (
     without_names,
 )
 from ..rewrite.facts import are_transposes, is_diagonal, is_lower, is_skew, is_symmetric, is_upper
+from ..rewrite.matrices.chains import with_equal_products
 from .linear import LINEAR
 from .modes import pushforward
 from .selections import has_jumps, mean_of_sides, selections_that_meet, without_sides
@@ -201,7 +202,7 @@ class Cut:
         for view in views:
             view.base = stand_in.get(view.base, view.base)
         self.rewrites: list[str] = []
-        (stable,) = join_cosines([prepare(in_projectors(cut), self.rewrites)], self.rewrites)
+        (stable,) = join_cosines([with_equal_products(prepare(in_projectors(cut), self.rewrites))], self.rewrites)
         from ..rewrite.narrowing import narrow  # not needed by an import
 
         (narrowed,) = narrow([stable])

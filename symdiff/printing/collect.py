@@ -367,7 +367,7 @@ class _Collector:
             else:
                 result.take(made, power)
         self.spend(result)
-        return result
+        return self.divided(result)
 
     def spend(self, product: CollectedProduct) -> None:
         """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
@@ -394,6 +394,22 @@ class _Collector:
                 elif n == 1 and (found := multiplied_in(side, self.sums[base], base)):
                     del side[base]
                     product.take(self.added(found, base.shape), sign)
+
+    def divided(self, product: CollectedProduct) -> CollectedProduct:
+        """Divide the terms of a sum by the only divisor where that is shorter: (1 + a x) / a is 1 / a + x."""
+        divisor = self.deep(CollectedProduct(1.0, {}, product.under)).under
+        if len(divisor) == 1 and product.over.keys() <= self.sums.keys() and [*product.over.values()] == [1]:
+            ((whole, _),), ((base, n),) = product.over.items(), divisor.items()
+            terms = [self.deep(term) for term in self.sums[whole]]
+            if any(base in term.over for term in terms):
+                together = self.length(terms)
+                for term in terms:
+                    term.take(base, -n)
+                if self.length(terms) <= together:
+                    result = CollectedProduct(product.number)
+                    result.take(self.added(terms, whole.shape), 1)
+                    return result
+        return product
 
     def deep(self, product: CollectedProduct) -> CollectedProduct:
         """Decompose the factors of a product that were put together here."""

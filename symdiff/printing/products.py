@@ -272,7 +272,8 @@ def times(factors: Mapping[Node, int]) -> Node | None:
         if part.is_root and n % 2 == 0 and len(part.args[0].args) > 1 and sign_of(part.args[0]) > 0:
             part, n = part.args[0], n // 2
         if n > 1:
-            part = elementwise("power", (part, constant(float(n))))
+            value = number(part)
+            part = elementwise("power", (part, constant(float(n)))) if value is None else constant(value**n)
         result = part if result is None else elementwise("multiply", (result, part))
     return result
 

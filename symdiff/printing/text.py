@@ -119,10 +119,11 @@ class TextStyle(Style):
             if q and self.taken.isdisjoint(inside.split()):
                 count, divides = str(abs(p)), name.startswith("/")
                 several = name if abs(p) == 1 else f"{count} * {name}"
-                if divides and q > 1:
-                    return Piece(f"{'-' * (p < 0)}{count}/({q} * {name[1:]})", PRODUCT)
-                top = count + name if divides or not name else several
-                alone = p == 1 and q == 1 and not divides
+                if divides:
+                    below = name[1:] if q == 1 else f"({q} * {name[1:]})"
+                    return Piece("-" * (p < 0) + f"{count} / {below}", PRODUCT)
+                top = several if name else count
+                alone = p == 1 and q == 1
                 return Piece("-" * (p < 0) + top + f" / {q}" * (q > 1), ATOM if alone else PRODUCT)
         return Piece(digits, UNARY if digits.startswith("-") else ATOM)
 

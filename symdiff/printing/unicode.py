@@ -137,10 +137,10 @@ class MathStyle(MathSigns):
         p, name, q = spelled(value)
         if q and name and abs(p) < 100:
             if name.startswith("/"):
-                under = self.constant(name[1:])
+                below = self.constant(name[1:])
                 if q > 1:
-                    under = f"{q}{self.times}{under}" if self.barred else f"({q}{self.times}{under})"
-                return self.fraction(str(p), under, loose=False)
+                    below = f"{q}{self.times}{below}" if self.barred else f"({q}{self.times}{below})"
+                return self.fraction(str(p), below, loose=False)
             front = "-" if p == -1 else "" if p == 1 else f"{p}{self.times}"
             top = front + self.constant(name)
             return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)

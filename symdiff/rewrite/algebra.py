@@ -12,6 +12,7 @@ from ..graph import BOOL, Node, constant, elementwise, number
 from ..graph.scalars.arithmetic import (
     LEAVES,
     PRODUCTS,
+    SUMS,
     factors_of,
     has_one_more,
     is_leaf,
@@ -153,17 +154,22 @@ def _like_terms(node: Node) -> Node | None:
     return _collected(node, False)
 
 
-@rule("add subtract", "a + b - a", "b", "derived", inside="add subtract negative")
+@rule("add subtract", "a + b - a", "b", "derived", inside="add subtract negative divide")
 def _opposite_terms(node: Node) -> Node | None:
     """Cancel terms of derivatives, which would take the digits of the others with them."""
+    a, b = node.args
+    if not (a.op in SUMS or b.op in SUMS or (a.is_division and b.is_division and a.args[1] is b.args[1])):
+        return None  # two terms of which none is like the other
     return _collected(node, True)
 
 
-@rule("multiply divide subtract", "0 x, 0 / x, x - x", "0", "derived")
+@rule("multiply divide subtract contract", "0 x, 0 / x, x - x", "0", "derived")
 def _nothing(node: Node) -> Node | None:
     """Leave out what is 0 of a derivative where it is a number."""
-    a, b = node.args
-    zero = a is b if node.is_subtraction else number(a) == 0.0 or (node.is_multiplication and number(b) == 0.0)
+    if node.is_subtraction:
+        zero = node.args[0] is node.args[1]
+    else:
+        zero = any(number(arg) == 0.0 for arg in (node.args[:1] if node.is_division else node.args))
     return spread(constant(0.0), node.shape) if zero else None
 
 

@@ -389,7 +389,11 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("made", "shown", "shapes"),
     [
-        (lambda: sd.gradient(_LOSS, X), "-A.T @ (y * sigmoid(-y * (A @ x)))", {"A": sd.csr("m", "n"), "x": "n", "y": "m"}),
+        (
+            lambda: sd.gradient(_LOSS, X),
+            "-A.T @ (y * sigmoid(-y * (A @ x)))",
+            {"A": sd.csr("m", "n"), "x": "n", "y": "m"},
+        ),
         (lambda: A.T @ Y, "A.T @ y", {"A": sd.csr("m", "n"), "y": "m"}),
         (lambda: X @ S.solve(X) + S.logdet(), "x @ solve(S, x) + logdet(S)", {"S": sd.csr("n", "n"), "x": "n"}),
     ],

@@ -62,6 +62,16 @@ ROWS = [
     ),
     Row("det(inv(X))", "X", XX, "-det(inv(X)) * inv(X).T", lambda X: -inv(X).T / det(X)),
     Row("log(abs(det(inv(X))))", "X", XX, "-inv(X).T", lambda X: -inv(X).T),
+    Row("log(det(A)**2 / det(X)**2) / 2", "X", {**XX, "A": ("m", "m")}, "-inv(X).T", lambda X, A: -inv(X).T),
+    Row("1 / det(X)", "X", XX, "-inv(X).T / det(X)", lambda X: -inv(X).T / det(X)),
+    Row(
+        "trace(X) / det(X)", "X", XX, "(eye(n) - trace(X) * inv(X).T) / det(X)",
+        lambda X: (np.eye(N) - np.trace(X) * inv(X).T) / det(X),
+    ),
+    Row(
+        "w @ (A @ w) / sqrt(w @ A @ w)", "w", {"w": "n", "A": PD("n")}, "A @ w / sqrt(w @ A @ w)",
+        lambda w, A: A @ w / np.sqrt(w @ A @ w),
+    ),
     Row("log(abs(det(X @ X)))", "X", XX, "2 * inv(X).T", lambda X: 2 * inv(X).T),
     Row("log(det(X.T @ X))", "X", XX, "2 * inv(X).T", lambda X: 2 * inv(X).T),
     Row(

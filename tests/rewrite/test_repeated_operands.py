@@ -172,3 +172,40 @@ def test_products_with_identities_that_are_summed(seed: int) -> None:
     known = {"eye(n)": np.eye(3), "eye(m)": np.eye(2), "diag(x)": np.diag(data["x"]), "eye(n)[0]": np.eye(3)[0], **data}
     right = np.einsum(f"{','.join(terms)}->{out}", *(known[name] for name in names))
     np.testing.assert_allclose(kernel(**data), right, rtol=1e-12, atol=1e-12, err_msg=text)
+
+
+def _associated(words: list[str], rng: np.random.Generator) -> str:
+    """Write a product of matrices with brackets at random."""
+    words = list(words)
+    while len(words) > 1:
+        i = int(rng.integers(len(words) - 1))
+        words[i : i + 2] = [f"({words[i]} @ {words[i + 1]})"]
+    return words[0]
+
+
+def _number_of(words: list[str], rng: np.random.Generator) -> str:
+    """Write a product of vectors and matrices, from one of both ends or as the sum of its elements' products."""
+    words = [*words] if rng.random() < 0.5 else [f"{word}.T" if word.isupper() else word for word in reversed(words)]
+    if rng.random() < 0.3:
+        return f"sum({words[0]} * {_associated(words[1:], rng)})"
+    return _associated(words, rng)
+
+
+@pytest.mark.rows(10)
+@pytest.mark.parametrize("seed", range(60))
+def test_products_that_are_equal_are_one_however_they_are_written(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    words = ["x", *(str(name) for name in rng.choice(["A", "B", "S"], int(rng.integers(1, 4)))), "y"]
+    first, second, plain = _number_of(words, rng), _number_of(words, rng), " @ ".join(words)
+    kinds = {"x": "n", "y": "n", "A": ("n", "n"), "B": ("n", "n"), "S": sd.symmetric("n")}
+    shapes = {name: kinds[name] for name in words}
+    point = {name: rng.normal(size=3 if name in "xy" else (3, 3)) for name in kinds}
+    point["S"] = point["S"] + point["S"].T
+    for wrt in shapes:
+        assert str(sd.gradient(f"({first}) / ({second})", wrt, shapes=shapes)).startswith("zeros("), (first, second)
+        for form in ("sqrt(1 + ({0})**2) / ({1})", "({0}) * ({1})**2", "({0}) / (3 + ({1})**2)"):
+            found = sd.gradient(form.format(first, second), wrt, shapes=shapes)
+            one = sd.gradient(form.format(plain, plain), wrt, shapes=shapes)
+            assert len(str(found)) <= 1.2 * len(str(one)) + 12, (str(found), str(one))
+            values = [sd.compile(g)(**{str(part): point[str(part)] for part in g.inputs}) for g in (found, one)]
+            np.testing.assert_allclose(*values, rtol=1e-9, atol=1e-12)

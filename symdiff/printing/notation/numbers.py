@@ -34,12 +34,14 @@ CONSTANTS = {
     "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
 LARGEST = 12
+#: A divisor that is a product of two numbers is rounded once more than the number that it stands for.
+_ROUNDED = 2.3e-16
 
 
 def spelled(value: float) -> tuple[int, str, int]:
     """Return (p, name, q) with ``value == p * name / q`` to the bit, or name "" and q 0 for none.
 
-    A name that begins with "/" divides.
+    The name "/pi" stands for p / (q * pi), where a value that differs by rounding counts, too.
 
     Examples
     --------
@@ -73,9 +75,9 @@ def _spelled(value: float) -> tuple[int, str, int]:
             p = round(ratio) if abs(ratio) < LARGEST + 0.5 else 0
             if p and p * known / q == value:
                 return p, name, q
-        for q in (1, 2, 4):
+        for q in range(1, LARGEST + 1):
             p = round(value * known * q) if abs(value * known * q) < LARGEST + 0.5 else 0
-            if p and p / (known * q) == value:
+            if p and math.isclose(p / (known * q), value, rel_tol=_ROUNDED if q > 1 else 0.0):
                 return p, f"/{name}", q
     return 0, "", 0
 
@@ -93,23 +95,35 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
     if any(arg.ndim for arg in under):
         return None
     top = next((arg for arg in over if arg.kind == "number"), None)
-    parts = None if top is None else _as_quotient(top.data, bool(under))
-    if parts is not None:
-        p, divisor = parts
-        rest = exchanged(over, top, [])
-        over = [reader.number(p), *rest] if p != 1.0 else rest
-        under = [reader.number(divisor), *under]
-    else:  # what divides by a quotient multiplies by its divisor
-        bottom = next((arg for arg in under if arg.kind == "number"), None)
-        parts = None if bottom is None else _as_quotient(bottom.data, False)
-        if parts is not None:
-            p, divisor = parts
-            over = [reader.number(divisor), *over]
-            under = exchanged(under, bottom, [reader.number(p)] if p != 1.0 else [])
-    ordered = sorted(under, key=lambda arg: arg.kind != "number")
-    if parts is None and all(a is b for a, b in zip(ordered, under, strict=True)):
+    below = [arg.data for arg in under if arg.kind == "number"]
+    number = 1.0 if top is None else top.data
+    above, *divisors = _as_quotient(number)
+    factors = []
+    for value in below:  # what divides by a quotient multiplies by its divisor
+        over_it, *under_it = _as_quotient(value) if spelled(value)[1].startswith("/") else (value,)
+        divisors += [over_it] * (over_it != 1.0 or not under_it)
+        factors += [one for one in under_it if one != 1.0]
+    whole = exact_product([value for value in divisors if value.is_integer()])
+    if whole is None:
         return None
-    return reader.product(over, ordered, term.shape)
+    above, whole = _in_lowest_terms(above, whole)
+    divisors = [whole] * (whole != 1.0) + [value for value in divisors if not value.is_integer()]
+    rest = [arg for arg in under if arg.kind != "number"]
+    if not factors and above == number and divisors == [arg.data for arg in under[: len(under) - len(rest)]]:
+        return None
+    others = over if top is None else exchanged(over, top, [])
+    factors = [above] * (above != 1.0) + factors
+    return reader.product([*map(reader.number, factors), *others], [*map(reader.number, divisors), *rest], term.shape)
+
+
+def _in_lowest_terms(above: float, below: float) -> tuple[float, float]:
+    """Return a quotient of a number by a whole one in whole numbers, where these are what a person reads."""
+    if below == 1.0 or exact_product([above]) is None:
+        return above, below
+    from fractions import Fraction
+
+    ratio = Fraction(above) / Fraction(below)
+    return float(ratio.numerator), float(ratio.denominator)
 
 
 def exchanged(factors: Sequence[Term], one: Term | None, new: Sequence[Term]) -> list[Term]:
@@ -118,13 +132,13 @@ def exchanged(factors: Sequence[Term], one: Term | None, new: Sequence[Term]) ->
     return [*factors[:place], *new, *factors[place + 1 :]]
 
 
-def _as_quotient(value: float, divided: bool) -> tuple[float, float] | None:
-    """Return what to multiply and to divide by in place of a number; by a plain fraction only beside other divisors."""
-    fraction = in_digits(value) if divided else None
+def _as_quotient(value: float) -> tuple[float, ...]:
+    """Return what to multiply by and what to divide by in place of a number."""
+    fraction = in_digits(value)
     if fraction is not None:
         return float(fraction[0]), float(fraction[1])
     p, name, q = spelled(value)
-    return (float(p), q * CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else None
+    return (float(p), float(q), CONSTANTS[name[1:]]) if p > 0 and name.startswith("/") else (value,)
 
 
 def exact_product(numbers: Sequence[float]) -> float | None:

@@ -15,12 +15,27 @@ from collections.abc import Sequence
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from ...graph import REAL, Labels, Node, constant, contract, delta, elementwise, exponential, matmul, matrix, swap
+from ...graph import (
+    REAL,
+    Labels,
+    Node,
+    constant,
+    contract,
+    delta,
+    elementwise,
+    exponential,
+    matmul,
+    matrix,
+    postorder,
+    rebuild,
+    swap,
+)
 from ...graph.deltas.affine import STRUCTURE
 from ...graph.deltas.einsum import einsum
 from ...graph.kinds import CONTRACTED, FAILING
 from ...graph.primitives import DETERMINANTS
 from ...graph.scalars.arithmetic import SUMS, scaled, terms_of
+from ...graph.scalars.functions import scalar_constant
 from ..facts import factors_along, is_definite, is_symmetric
 from ..rewriter import make, rule, settle
 
@@ -214,6 +229,26 @@ def _like_products(node: Node) -> Node | None:
         else:
             result = make("add" if c > 0 else "subtract", result, make("multiply", constant(abs(c)), x))
     return result
+
+
+def with_equal_products(root: Node) -> Node:
+    """Return a formula where products of matrices that are equal are one node, however they are associated.
+
+    Powers and quotients of ``w @ (S @ w)`` and ``(w @ S) @ w`` are then those of one base.
+    """
+    order = postorder([root]) if root.below & CONTRACTED else ()
+    if sum(node.is_contraction for node in order) < 2:
+        return root
+    new: dict[Node, Node] = {}
+    first: dict[_Key, Node] = {}
+    numbers: dict[Node, int] = {}
+    for node in order:
+        made = new[node] = rebuild(node, tuple([new[arg] for arg in node.args])) if node.args else node
+        if made.is_contraction and _length(made) <= _WINDOW and not made.payload.repeated:
+            chains = chains_of(contract(*_operands(made), made.payload.out))
+            if chains is not None:
+                new[node] = first.setdefault((made.shape, _key(chains, numbers)), made)
+    return new[root]
 
 
 # ---------------------------------------------------------------------------- determinants
@@ -413,7 +448,11 @@ def _operands(node: Node) -> tuple[list[Node], list[Labels]]:
     args: list[Node] = []
     labels: list[Labels] = []
     for arg, own in zip(node.args, node.payload.labels, strict=True):
-        parts = arg.args if arg.is_multiplication and all(part.shape == arg.shape for part in arg.args) else (arg,)
+        parts: tuple[Node, ...] = (arg,)
+        if arg.is_multiplication and all(part.shape == arg.shape for part in arg.args):
+            parts = arg.args
+        elif arg.is_power and scalar_constant(arg.args[1]) == 2.0:
+            parts = (arg.args[0], arg.args[0])
         args += parts
         labels += [own] * len(parts)
     return args, labels

@@ -33,12 +33,12 @@ from ...graph import (
     zeros,
 )
 from ...graph.deltas.einsum import einsum, is_structured
-from ...graph.scalars.arithmetic import without_numbers
+from ...graph.scalars.arithmetic import powers_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
 from ..arrays import uniform
 from ..facts import is_definite
-from ..rewriter import make, multiplied, rule, settle, spread
+from ..rewriter import MOST_TERMS, make, multiplied, rule, settle, spread
 from .chains import without_inverses
 
 __all__ = ["by_inverses"]
@@ -353,3 +353,20 @@ def _inverse_of_multiple(node: Node) -> Node | None:
 def _adjugate_of_definite(node: Node) -> Node | None:
     (s,) = node.args
     return _times_determinant(s, matrix("inv", s)) if is_definite(s) else None
+
+
+@rule("contract", "adjugate(A) / det(A)", "inv(A)", "derived", inside="adjugate")
+def _adjugate_over_determinant(node: Node) -> Node | None:
+    """Write the adjugate by the inverse where the determinant divides it: there is an inverse, or no value."""
+    args, labels = list(node.args), node.payload.labels
+    for i, adjugate in enumerate(node.args):
+        det = matrix("det", adjugate.args[0]) if adjugate.op == "adjugate" else None
+        for j, weight in enumerate(node.args):
+            if det is not None and labels[j] == labels[i][:-2] and _divides(det, weight):
+                args[i], args[j] = matrix("inv", adjugate.args[0]), settle(make("multiply", weight, det))
+                return contract(args, labels, node.payload.out, dict(node.payload.repeated))
+    return None
+
+
+def _divides(det: Node, weight: Node) -> bool:
+    return ((powers_of(weight, MOST_TERMS) or {}).get(det) or 0.0) < 0.0
