@@ -370,3 +370,18 @@ def test_multiples_of_counted_numbers_keep_their_values(seed: int) -> None:
     expected = times * np.arange(first, first + 6) + added - half
     np.testing.assert_allclose(sd.compile(made, [sd.vector("x", "n")])(np.ones(6)), expected)
     np.testing.assert_allclose(sd.compile(text, x="n")(np.ones(6)), expected)
+
+
+@pytest.mark.parametrize(
+    ("formula", "order", "shown"),
+    [
+        ("exp(-x**2)", 3, "4 * x * exp(-x ** 2) * (3 - 2 * x ** 2)"),
+        ("exp(-x**2)", 2, "exp(-x ** 2) * (4 * x ** 2 - 2)"),
+        ("exp(-x**2 / 2)", 3, "x * exp(-0.5 * x ** 2) * (3 - x ** 2)"),
+    ],
+)
+def test_numbers_of_a_sum_within_a_sum_are_added(formula: str, order: int, shown: str) -> None:
+    made = sd.derivative(formula, "x", order)
+    assert str(made) == shown
+    at = np.array([-0.7, 0.3, 1.9])
+    np.testing.assert_allclose(sd.compile(shown)(at), sd.compile(made)(at), rtol=1e-14)

@@ -234,6 +234,33 @@ def _range(reader: Reader, values: np.ndarray) -> Term | None:
     return reader.make("arange", (), (first, stop, step), values.shape)
 
 
+@RULES.of("sum")
+def _numbers_together(reader: Reader, term: Term) -> Term | None:
+    """Write 1 + 2 (1 - x) as 3 - 2 x, in whole numbers."""
+    alone = [k for k, arg in enumerate(term.args) if arg.kind == "number"]
+    if len(alone) != 1:
+        return None
+    for k, (arg, minus) in enumerate(term.pairs[:_MOST]):
+        plain = arg.kind == "product" and len(arg.args) == 2 and not any(arg.data)
+        if not plain or arg.args[0].kind != "number" or arg.args[1].kind != "sum" or len(arg.args[1].args) != 2:
+            continue
+        times, inner = arg.args
+        held = next((pair for pair in inner.pairs if pair[0].kind == "number"), None)
+        other = next((pair for pair in inner.pairs if pair[0].kind != "number"), None)
+        if held is None or other is None or other[0].shape != term.shape:
+            continue
+        own, negative = term.pairs[alone[0]]
+        whole = [one.data for one in (own, times, held[0])]
+        if not all(value.is_integer() and abs(value) < 1e6 for value in whole):
+            continue
+        total = (-1) ** negative * own.data + (-1) ** (minus + held[1]) * times.data * held[0].data
+        multiple = reader.product([times, other[0]], [], other[0].shape)
+        rest = [pair for at, pair in enumerate(term.pairs) if at not in (alone[0], k)]
+        numbers = [(reader.number(abs(total)), total < 0)] if total else []
+        return reader.sum([*numbers, (multiple, minus != other[1]), *rest], term.shape)
+    return None
+
+
 #: Pairs of functions whose squares add up to 1, the second with this sign.
 _SQUARES = {("cos", "sin"): False, ("cosh", "sinh"): True, ("tanh", "sech"): False, ("sech", "tanh"): False}
 
