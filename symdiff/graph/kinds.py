@@ -145,7 +145,7 @@ _UNEVEN = ("exp", "log1p", "bernoulli")
 _EVENS = [name for name in _REMAINDERS if not name.startswith(_UNEVEN)]
 _OF_SQUARES = [f"{name}_of_square" for name in _EVENS]
 _SHAPES = [
-    *("exp", "expm1", "cosh", "sinh", "sech", "csch", "sigmoid", "sigmoid_slope", "exp_share"),
+    *("exp", "expm1", "cosh", "sinh", "sech", "csch", "sigmoid", "sigmoid_slope", "exp_gap", "exp_share"),
     *("bernoulli_quotient", "csch_quotient"),
 ]
 _OPERATIONS = {

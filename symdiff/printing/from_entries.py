@@ -175,7 +175,9 @@ Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
 _LARGEST = 64
 #: Least gain of another form of the same derivative: below, they differ in the order of factors.
-_MUCH = 0.95
+_MUCH = 0.94
+#: Part of the length of a form with names that counts.
+_NAMED = 0.9
 #: Operations that have a slope wherever they have a value.
 _PLAIN = {"input", "constant", "slice", "gather", "reshape", "named", "contract", "add", "subtract", "multiply",
           "negative", "exp", "sin", "cos", "tanh", "sech", "sigmoid", "sinh", "cosh", "arctan", "softplus"}  # fmt: skip
@@ -210,9 +212,14 @@ def present(root: Node, *, derived: bool) -> Node:
     written = [_made_whole(form, derived=True) for form in whole_forms]  # of single entries that came out meanwhile
     shown = written[0]
     for other in written[1:]:
-        if _text_length(other) < _MUCH * _text_length(shown):
+        if _cost(other) < _MUCH * _cost(shown):
             shown = other
     return shown
+
+
+def _cost(form: Node) -> float:
+    """Return the length of a form's text; less where it has names that a person gave, who knows what they stand for."""
+    return _text_length(form) * (_NAMED if any(node.is_named for node in postorder([form])) else 1.0)
 
 
 def _in_numbers(root: Node) -> Node:

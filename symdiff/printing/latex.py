@@ -143,7 +143,7 @@ class LatexStyle(MathStyle):
 
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
-        plain = name.replace("pi", r"\pi").replace(" * ", " ")
+        plain = name.replace("pi", r"\pi").replace(" ** 2", "^{2}").replace(" * ", " ")
         return re.sub(r"log\((.*)\)", r"\\log \1", re.sub(r"sqrt\((.*)\)", r"\\sqrt{\1}", plain))
 
     def number(self, value: float) -> Piece:

@@ -101,7 +101,7 @@ class MathSigns(Style):
         """Return pi, e, log(2), ..."""
         roots = {"sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(3)": "√3", "sqrt(5)": "√5", "sqrt(2 * pi)": "√(2π)"}
         roots |= {"sqrt(2 / pi)": "√(2/π)", "sqrt(pi / 2)": "√(π/2)"}
-        return {"pi": "π", **roots}.get(name, name)
+        return {"pi": "π", "pi ** 2": "π²", **roots}.get(name, name)
 
 
 _MATRICES = ("matmul", "rows", "columns", "outer")

@@ -165,6 +165,10 @@ def _sized_by(node: Node, parts: list[_Sized]) -> _Sized:
     elif op == "exp_share":
         value, unknown = _value(node.args[2])
         size = -larger(parts[0].span.size, parts[1].span.size + value)
+    elif op == "exp_gap":
+        value, unknown = _value(node.args[0])
+        further, more = _value(node.args[1])
+        size, unknown = larger(value, value + further), unknown | more
     elif op in _NEAR_ONE:
         size = _ZERO
     else:

@@ -227,6 +227,7 @@ PAIRS: Mapping[str, Sequence[tuple[float, ...]]] = {
         (5.0, 5.0),
         *((0.0, 1e-300), (0.0, 1e-20), (0.0, 1e-8), (5.0, 5.0 + 1e-10), (0.0, 30.0), (36.0, 0.0)),
     ],
+    "exp_gap": [(-3.0, 1e-20), (2.0, -40.0), (-800.0, 801.0), (700.0, -900.0), (0.5, 0.3), (300.0, 1e-8)],
     "exp_share": EXPONENTIALS,
     "log_exp_sum": [point for point in EXPONENTIALS if abs(point[2]) < 5],  # far out c F(c, b, -t) cancels
     "xlog_sigmoid": [(0.0, 2.0), (0.0, -1e300), (2.0, -800.0), (3.0, 800.0), (0.5, 1e-20), (1e100, -3.0)],

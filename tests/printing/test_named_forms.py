@@ -385,3 +385,12 @@ def test_numbers_of_a_sum_within_a_sum_are_added(formula: str, order: int, shown
     assert str(made) == shown
     at = np.array([-0.7, 0.3, 1.9])
     np.testing.assert_allclose(sd.compile(shown)(at), sd.compile(made)(at), rtol=1e-14)
+
+
+def test_names_stay_where_the_form_without_them_is_hardly_shorter() -> None:
+    """Vega is S sqrt(T) times the normal density at d, and not at a quotient that is squared."""
+    d = "(log(S / K) + (r + s**2 / 2) * T) / (s * sqrt(T))"
+    price = "S * ndtr(d) - K * exp(-r * T) * ndtr(d - s * sqrt(T))"
+    vega = str(sd.gradient(f"d = {d}\n{price}", "s")).splitlines()
+    assert vega[0].startswith("d = ")
+    assert vega[1:] == ["S * sqrt(T) * exp(-0.5 * d ** 2) / sqrt(2 * pi)"]

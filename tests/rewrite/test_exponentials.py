@@ -432,3 +432,36 @@ def test_gradients_of_long_chains(seed: int) -> None:
         moved = at.astype(complex)
         moved[k] += 1e-30j
         np.testing.assert_allclose(slope, np.imag(chain(seed, 200, list(moved))) / 1e-30, rtol=1e-7, atol=1e-10)
+
+
+#: Exponents of two letters, and points of them, of which some leave one factor 0 where the other is infinite.
+_EXPONENTS = ("x", "-x", "2*x", "x - y", "-x/3")
+_GAPS = ("exp({t}) - 1", "1 - exp({t})", "3*exp({t}) - 3", "expm1({t})")
+_AT = ((0.5, 0.3), (0.5, 1e-9), (-3.0, -1e-6), (2.0, -40.0), (-600.0, 601.0), (500.0, -650.0), (1.0, 0.25))
+
+
+@pytest.mark.rows(8)
+@pytest.mark.parametrize("seed", range(40))
+def test_an_exponential_beside_a_difference(seed: int) -> None:
+    """Values and derivatives to second order are those in many digits, and shown without functions nobody wrote."""
+    rng = random.Random(seed)
+    first, gap = rng.choice(_EXPONENTS), rng.choice(_GAPS).format(t=rng.choice(("y", "-y", "y/2", "x + y")))
+    text = rng.choice(["exp({a})*({g})", "({g})*exp({a})", "({g})/exp(-({a}))", "2*exp({a})*({g})/c"]).format(
+        a=first, g=gap
+    )
+    shapes = {"x": (), "y": ()} | ({"c": ()} if "c" in text else {})
+    slopes = [sd.gradient(text, name, shapes=shapes) for name in "xy"]
+    forms = {(): text, (0,): str(slopes[0]), (1,): str(slopes[1])}
+    forms |= {(i, j): f"gradient(gradient({text}, {'xy'[i]}), {'xy'[j]})" for i, j in ((0, 0), (0, 1), (1, 1))}
+    assert not any(name in f"{slopes}" for name in ("tanh", "sech", "sigmoid", "exp_gap"))
+    kernels = {order: sd.compile(form, inputs=[*shapes], **shapes) for order, form in forms.items()}
+    names = {"exp": mpmath.exp, "expm1": mpmath.expm1, "number": mpmath.mpf, "c": mpmath.mpf(7)}
+
+    def written_at(x: Any, y: Any) -> Any:
+        return read(text, {**names, "x": x, "y": y})
+
+    for (x, y), (order, kernel) in itertools.product(_AT, kernels.items()):
+        with mpmath.workdps(60):
+            right = float(mpmath.diff(written_at, (x, y), (order.count(0), order.count(1))))
+        if 1e-300 < abs(right) < 1e300:
+            assert kernel(x, y, *[7.0] * (len(shapes) - 2)) == pytest.approx(right, rel=1e-11), (text, order, x, y)

@@ -26,6 +26,7 @@ class Row(NamedTuple):
 
 X: Mapping[str, Any] = {"x": ()}
 XY: Mapping[str, Any] = {"x": (), "y": ()}
+XYZ: Mapping[str, Any] = {"x": (), "y": (), "z": ()}
 NORMAL = "exp(-(x - m)**2 / (2 * s**2)) / (s * sqrt(2 * pi))"
 XMS: Mapping[str, Any] = {"x": (), "m": (), "s": ()}
 WEIBULL: Mapping[str, Any] = dict.fromkeys("xmsk", ())
@@ -43,6 +44,21 @@ NUMBERS = [
     Row("x**(2/3)", "x", X, "-2 / (9 * x ** (4 / 3))", 2),
     Row("x**(5/3)", "x", X, "5 * x ** (2 / 3) / 3"),
     Row("(x / 3)**2", "x", X, "2 * x / 9"),
+    Row("y / (4 * pi * x**2)", "x", XY, "-y / (2 * pi * x ** 3)"),
+    Row("y / (4 * pi**2 * x)", "x", XY, "-y / (4 * pi ** 2 * x ** 2)"),
+    Row("x**2 / (6 * pi**2 * y)", "x", XY, "x / (3 * pi ** 2 * y)"),
+    Row("sqrt(x**2 + y**2 + z**2)", "y", XYZ, "y / norm([x, y, z])"),
+    Row("1 / sqrt(x**2 + y**2 + z**2)", "x", XYZ, "-x / norm([x, y, z]) ** 3"),
+    Row(
+        "1 / sqrt(x**2 + y**2 + z**2)", "x", XYZ,
+        "r = norm([x, y, z])\n(3 * x ** 2 / r ** 2 - 1) / r ** 3", 2,
+    ),
+    Row("log(sqrt(x**2 + y**2 + z**2))", "z", XYZ, "z / norm([x, y, z]) ** 2"),
+    Row(
+        "exp(-sqrt(x**2 + y**2 + z**2))", "z", XYZ,
+        "r = norm([x, y, z])\nexp(-r) * (z ** 2 / r ** 2 - 1 + z ** 2 / r) / r", 2,
+    ),
+    Row("exp(-x / y) * (1 - exp(-x))", "x", XY, "exp(-x / y) * expm1(-x) / y + exp(-(x / y + x))"),
     Row("x**2 * y / 6", "x", XY, "x * y / 3"),
     Row("sin((x / 3)**2)", "x", X, "2 * cos((x / 3) ** 2) * x / 9"),
     Row("arctan(x / 3)", "x", X, "1 / (3 * (1 + x ** 2 / 9))"),

@@ -374,6 +374,7 @@ _CONSTANTS = {
     "e": sp.E,
     "log(2)": sp.log(2),
     "log(10)": sp.log(10),
+    "pi ** 2": sp.pi**2,
     "sqrt(2)": sp.sqrt(2),
     "sqrt(3)": sp.sqrt(3),
     "sqrt(5)": sp.sqrt(5),

@@ -544,6 +544,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "logaddexp": lambda x, y: max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y))),
+    "exp_gap": lambda a, t: mpmath.exp(a) * mpmath.expm1(t),
     "exp_share": lambda b, c, t: 1 / (b + c * mpmath.exp(t)),
     "log_exp_sum": lambda b, c, t: mpmath.log(b + c * mpmath.exp(t)),
     "cos_of_root": lambda s: mpmath.re(mpmath.cos(mpmath.sqrt(s))),

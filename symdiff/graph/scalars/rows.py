@@ -380,6 +380,9 @@ _row("log_exp_sum", (lambda b, c, t, f: _f("exp_share")(b, c, t), lambda b, c, t
                      lambda b, c, t, f: c * _f("exp_share")(c, b, -t)),
      (POSITIVE, POSITIVE, ANY), numpy="", source="4.7.1", expansion=_log_exp_sum,
      written=lambda b, c, t: log(_exp_sum_as_written(b, c, t)), singular=True)
+# exp(a) (exp(t) - 1), which is exp(a + t) - exp(a): neither factor is 0 where the other is infinite
+_row("exp_gap", (lambda a, t, f: f, lambda a, t, f: exp(a + t)), (ANY, ANY), numpy="", source="4.35.1",
+     expansion=lambda a, t: (exp(a) + exp(a + t)) * tanh(0.5 * t), written=lambda a, t: exp(a) * _f("expm1")(t))
 # sqrt(b^2 + d) - b, and what d is multiplied by in it
 _row("root_gap", (lambda b, d, f: -f / _root_beside(b, d), lambda b, d, f: 0.5 / _root_beside(b, d)),
      (POSITIVE, POSITIVE), numpy="", source="1.11.3", expansion=_root_gap, written=lambda b, d: _root_beside(b, d) - b,

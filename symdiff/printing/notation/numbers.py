@@ -22,6 +22,7 @@ RULES, ARRAYS = ReadingRules(), ReadingRules()
 #: (name, value) of what is recognised, alone, as a multiple and as a divisor.
 CONSTANTS = {
     "pi": math.pi,
+    "pi ** 2": math.pi**2,
     "e": math.e,
     "log(2)": math.log(2.0),
     "log(10)": math.log(10.0),
@@ -98,10 +99,14 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
     below = [arg.data for arg in under if arg.kind == "number"]
     number = 1.0 if top is None else top.data
     above, *divisors = _as_quotient(number)
+    divisors += below
+    if (exact_product([number]) is None or number.is_integer()) and not all(value.is_integer() for value in below):
+        found = _as_quotient(number / math.prod(below))  # 8 pi / (16 pi**2) is 1 / (2 pi)
+        above, *divisors = found if len(found) > 1 else (above, *divisors)
     factors = []
-    for value in below:  # what divides by a quotient multiplies by its divisor
-        over_it, *under_it = _as_quotient(value) if spelled(value)[1].startswith("/") else (value,)
-        divisors += [over_it] * (over_it != 1.0 or not under_it)
+    for value in [one for one in divisors if spelled(one)[1].startswith("/")]:
+        over_it, *under_it = _as_quotient(value)  # what divides by a quotient multiplies by its divisor
+        divisors = [one for one in divisors if one != value] + [over_it] * (over_it != 1.0)
         factors += [one for one in under_it if one != 1.0]
     whole = exact_product([value for value in divisors if value.is_integer()])
     if whole is None:

@@ -32,8 +32,9 @@ from ...graph import (
     slicing,
     zeros,
 )
+from ...graph import reduce as reduce_axes
 from ...graph.deltas.einsum import einsum, is_structured
-from ...graph.scalars.arithmetic import powers_of, without_numbers
+from ...graph.scalars.arithmetic import ARITHMETIC, powers_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
 from ..arrays import uniform
@@ -215,11 +216,44 @@ def _inverse(matrix: Node) -> Node | None:
     return make("divide", array_of(np.array(adjugate, dtype=object)), whole)
 
 
-@rule("slice", "[[a, b], [c, d]][0, 1]", "b", "shown", inside="concatenate multiply divide")
+def _shown_entries(node: Node) -> npt.NDArray[np.object_] | None:
+    """Return the entries of arithmetic and of directions of small arrays, whose own are known."""
+    if node.op == "unit" and len(node.payload.axes) == node.ndim:
+        (x,) = node.args
+        inside = entries_of(x)
+        length = reduce_axes("norm", x, tuple(range(x.ndim)))
+        return None if inside is None else _entrywise("divide", inside, _alone(length))
+    args = node.args
+    if node.is_contraction and {*node.payload.labels} <= {(), node.payload.out} and not node.payload.repeated:
+        op = "multiply"
+    elif node.op in ARITHMETIC and node.size != 1 and all(arg.size == 1 or arg.shape == node.shape for arg in args):
+        op = node.op
+    else:
+        return entries_of(node)
+    parts = [_alone(settle(reshape(arg, ()))) if arg.size == 1 else _shown_entries(arg) for arg in args]
+    known = [part for part in parts if part is not None]
+    return _entrywise(op, *known) if len(known) == len(parts) else None
+
+
+def _alone(node: Node) -> npt.NDArray[np.object_]:
+    found = np.empty((), dtype=object)
+    found[()] = node
+    return found
+
+
+def _entrywise(op: str, *parts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    found = np.empty(np.broadcast_shapes(*[part.shape for part in parts]), dtype=object)
+    for place in np.ndindex(found.shape):
+        args: list[Node] = [part.item(place) if part.ndim else part.item() for part in parts]
+        found[place] = _product(args) if op == "multiply" else make(op, *args)
+    return found
+
+
+@rule("slice", "[[a, b], [c, d]][0, 1]", "b", "shown", inside="concatenate multiply divide unit add subtract contract")
 def _entries_taken(node: Node) -> Node | None:
     """Take entries from a small array of explicit ones."""
     factors, array = _multiple_of(node.args[0])
-    entries = entries_of(array)
+    entries = _shown_entries(array)
     items = node.payload.items
     if entries is None or not all(isinstance(start, int) and isinstance(step, int) for start, step, _ in items):
         return None
@@ -229,16 +263,16 @@ def _entries_taken(node: Node) -> Node | None:
 
 
 @rule("contract", "[[a, b], [c, d]] @ [[1, 0], [0, 0]]", "[[a, 0], [c, 0]]", "shown",
-      inside="concatenate multiply divide")
+      inside="concatenate multiply divide unit")
 def _product_of_entries(node: Node) -> Node | None:
     """Multiply small arrays of explicit entries."""
     labels, out, repeated = node.payload
     if repeated or any(size not in range(1, _ROWS + 1) for arg in node.args for size in arg.shape):
         return None
     pairs = [_multiple_of(arg) for arg in node.args]
-    arrays = [entries_of(array) for _, array in pairs]
+    arrays = [_shown_entries(array) for _, array in pairs]
     known = [array for array in arrays if array is not None]
-    if len(known) < len(arrays) or not any(array.is_concatenation for _, array in pairs):
+    if len(known) < len(arrays) or not any(array.size != 1 and not array.is_constant for _, array in pairs):
         return None
     sizes = {k: n for array, own in zip(known, labels, strict=True) for k, n in zip(own, array.shape, strict=True)}
     summed = sorted(sizes.keys() - set(out))

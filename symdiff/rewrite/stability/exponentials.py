@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...graph import Node, constant, elementwise
+from ...graph import Node, constant, elementwise, postorder
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import Shape
 from .exponents import (
@@ -123,6 +123,10 @@ def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
         exponent[node - node] = 1.0
     if wide or len(shares) + len(tops) > 4:
         return wide_form(p, shape) if len(p.sums) <= 2 else None
+    if exponent and not shares and [(top.kind, power) for top, power in tops] == [(-1, 1.0)] and _stands_apart(
+        tops[0][0].t, p
+    ):
+        return _gap(p, number * (scalar_constant(tops[0][0].c) or 1.0), exponent, tops[0][0].t, shape)
     factors, tops = _without_differences(shares, tops)
     rest: list[tuple[Share, float]] = []
     for top, power in tops:
@@ -137,6 +141,22 @@ def _build(p: ExponentialProduct, shape: Shape) -> Node | None:
     return _with_tops(p, number, exponent, below, rest, factors, shape)
 
 
+def _stands_apart(t: Linear, p: ExponentialProduct) -> bool:
+    """Tell whether no divisor depends on what an exponent depends on, so that none vanishes where it is 0."""
+    divisors = [base for base, n in p.others.items() if n < 0]
+    inputs = {node for node in postorder([node for node in t if node is not None]) if node.is_input}
+    return not any(node in inputs for node in postorder(divisors))
+
+
+def _gap(p: ExponentialProduct, number: float, exponent: Linear, t: Linear, shape: Shape) -> Node | None:
+    """Return exp(l) (exp(t) - 1), or -exp(l + t) (exp(-t) - 1), of which one has the shorter exponent."""
+    other = added(exponent, t)
+    if len(other) < len(exponent):
+        number, exponent, t = -number, other, multiple(t, -1.0)
+    gap = elementwise("exp_gap", (as_node(exponent), as_node(t))) if exponent else elementwise("expm1", (as_node(t),))
+    return _join(p, number, {}, [], [gap], shape)
+
+
 def _without_differences(
     shares: dict[tuple[Node, Node, frozenset[tuple[Node | None, float]]], Share], tops: list[tuple[Share, float]]
 ) -> tuple[list[Node], list[tuple[Share, float]]]:
@@ -144,6 +164,17 @@ def _without_differences(
     factors: list[Node] = []
     found: list[tuple[Share, float]] = []
     one = constant(1.0)
+
+    def add_share(t: Linear, power: float) -> None:
+        key = (one, one, frozenset(t.items()))
+        shares[key] = Share(one, one, t, power + (shares[key].power if key in shares else 0.0))
+
+    for top, power in tops:  # (exp(t) - 1) / (exp(2 t) - 1) = 1 / (exp(t) + 1)
+        key = (top.b, top.c, frozenset(multiple(top.t, 2.0).items()))
+        if top.kind == -1 and key in shares and shares[key].power == power:
+            del shares[key]
+            add_share(top.t, power)
+            tops = [pair for pair in tops if pair[0] is not top]
     differences = any(top.kind == -1 for top, _ in tops)
     for top, power in tops:
         if top.kind == -1:
@@ -154,9 +185,7 @@ def _without_differences(
         if share.kind == -1 and (differences or share.t in sums):
             factors.append(raised(elementwise("tanh", (as_node(multiple(share.t, 0.5)),)), -share.power))
             del shares[key]
-            other = (one, one, key[2])
-            before = shares[other].power if other in shares else 0.0
-            shares[other] = Share(one, one, share.t, before + share.power)
+            add_share(share.t, share.power)
     return factors, found
 
 

@@ -108,7 +108,7 @@ def _one_and(b: Node, c: Node, t: Linear) -> Sum:
 
 ONE = constant(1.0)
 #: Operations that hold an exponential in a form of their own.
-SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_share", "cosh", "sinh", "expm1"))
+SHAPES = frozenset(("exp", "sigmoid", "sigmoid_slope", "sech", "csch", "exp_gap", "exp_share", "cosh", "sinh", "expm1"))
 _SUMS = frozenset(("add", "subtract", "cosh", "sinh", "expm1"))
 #: Differences of exponentials that keep their digits near 0.
 _DIFFERENCES = bit_of("sinh") | bit_of("expm1")
@@ -156,7 +156,7 @@ def _may_meet(parts: Sequence[tuple[Node, float]]) -> bool:
     seen = 0
     for part, power in parts:
         if part.below & EXPONENTIAL and (part.op in SHAPES or _is_smooth(part) or _summed(part) is not None):
-            seen += 1
+            seen += 1 + (part.op == "exp_gap")
             if seen > 1 or power != 1.0:
                 return True
     return False
@@ -183,7 +183,7 @@ def _holds_several(node: Node) -> bool:
         elif op in ("power", "sqrt"):
             return True
         else:
-            seen += op in SHAPES or op in _SUMS or _is_smooth(part)
+            seen += 2 * (op == "exp_gap") or op in SHAPES or op in _SUMS or _is_smooth(part)
             if seen > 1:
                 return True
     return bool(todo)
@@ -291,6 +291,9 @@ def _take(result: ExponentialProduct, part: Node, power: float) -> None:
         _take_other(result, u, power)
         inner = ("exp_share", (constant(-1.0), ONE, u)) if part.op == "bernoulli_quotient" else ("csch", (u,))
         _take(result, elementwise(*inner), power)
+    elif part.op == "exp_gap":
+        _take(result, elementwise("exp", part.args[:1]), power)
+        result.take_sum(_one_and(constant(-1.0), ONE, linear(part.args[1])), power)
     elif part.op == "exp_share":
         b, c, exponent_node = part.args
         result.take_sum(_one_and(b, c, linear(exponent_node)), -power)
