@@ -24,7 +24,7 @@ from typing import Any, Literal
 from .calculus.cost import array_time
 from .errors import ArgumentError
 from .frontend.array import Array
-from .frontend.formula import merge_shapes, order_inputs, order_names, read_formula
+from .frontend.formula import by_name, merge_shapes, order_inputs, order_names, read_formula
 from .frontend.numpy.operands import find_spans
 from .frontend.outputs import leaves, names, pack, template_of
 from .frontend.provenance import join
@@ -216,7 +216,7 @@ def compile(
 
     def read() -> Problem:
         read = read_formula(formula, given, OPTIONS, functions)
-        order = listed_symbols(inputs)
+        order = by_name(listed_symbols(inputs))
         arguments = order_inputs(read, order)
         batched = None if batch is None else frozenset(order_names(read, batch))
         read.refuse_unused()

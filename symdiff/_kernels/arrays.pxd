@@ -11,6 +11,12 @@ from cpython.object cimport PyObject
 from libc.stdlib cimport calloc, labs, malloc
 from libc.string cimport memmove
 
+cdef extern from "Python.h":
+    enum: Py_TPFLAGS_HEAPTYPE
+    ctypedef struct PyTypeObject:
+        unsigned long tp_flags
+    PyTypeObject *Py_TYPE(object)
+
 cdef extern from "batch/unit.h":
     enum: SD_AXES
     enum: SD_NO_MEMORY, SD_RAISED
@@ -315,6 +321,19 @@ cdef inline object library_of(object thing):
     return None
 
 
+cdef inline bint holds_symbol(object thing, int depth):
+    """Whether a value is a symbol or a list with one in it, of which NumPy would make Python objects, and warn."""
+    if type(thing) is list or type(thing) is tuple:
+        for part in thing:
+            if depth and holds_symbol(part, depth - 1):
+                return True
+        return False
+    # classes of C, such as those of numbers, are told apart at a glance
+    if not Py_TYPE(thing).tp_flags & Py_TPFLAGS_HEAPTYPE:
+        return False
+    return type(thing).__module__ == "symdiff.frontend.array"
+
+
 cdef inline object plain(object thing):
     """Return an array of float64 or float32 of the same numbers, or None where there is none, or a mask or labels would be
     lost."""
@@ -324,6 +343,8 @@ cdef inline object plain(object thing):
         array = thing
     else:
         try:
+            if holds_symbol(thing, 64):
+                return None
             if type(thing) is not list and type(thing) is not tuple:
                 if library_of(thing) is not None:
                     return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from ..errors import AbsentError, DtypeError, ShapeError, SymbolError, UnsupportedError
+from ..errors import AbsentError, ArgumentError, DtypeError, ShapeError, SymbolError, UnsupportedError
 from ..graph import BOOL, INT, REAL, Node, extent, inputs_of, postorder
 from ..graph.scalars.functions import apply, compare
 from ..graph.sizes import Size, show
@@ -214,6 +214,8 @@ class Array(Operand):
         """
         from .substitution import substituted
 
+        if not isinstance(values, Mapping | None):
+            raise ArgumentError(f"substitute({values!r:.60}); expected a dict of values by inputs, or x=... by name")
         known = self.provenance.facts
         result, inputs = substituted(self.node, [one.node for one in self.inputs], {**(values or {}), **named})
         return Array(result, of_inputs(inputs, known.symbols).joined(Provenance(Facts(derived=known.derived))))

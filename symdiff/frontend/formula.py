@@ -74,6 +74,7 @@ class Formula:
             If it is unknown, has the name of an input and another shape, or is what other inputs are functions
             of, as in SymPy ``q(t)`` is of ``t``.
         """
+        wrt = by_name(wrt)
         try:
             by = self.read(wrt)
         except ParseError:
@@ -115,6 +116,18 @@ class Formula:
         for name in self.inputs:
             if name in self.unused:
                 raise unknown_name(name, self.options, [n for n in self.inputs if n not in self.unused], what)
+
+
+def _is_parameter(value: object) -> bool:
+    """Tell whether a value is an input as a kernel tells of it."""
+    return isinstance(value, tuple) and hasattr(value, "assumptions")
+
+
+def by_name(value: Any) -> Any:
+    """Return an input as a kernel tells of it by its name, also in lists and tuples; anything else as it is."""
+    if _is_parameter(value):
+        return value.name
+    return type(value)(map(by_name, value)) if type(value) in (list, tuple) else value
 
 
 def _is_sympy(value: object) -> bool:
@@ -428,7 +441,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
             f"inputs= is a dict of {', '.join(map(str, inputs))}; expected names in an order, inputs=['x', 'y']; "
             "shapes come by name, x=3, or in shapes={...}"
         )
-    inputs = listed_symbols(inputs)
+    inputs = by_name(listed_symbols(inputs))
     if isinstance(inputs, str | Array) or is_sympy(inputs):
         inputs = symbols_in(inputs) or [inputs]
 
@@ -459,6 +472,7 @@ def order_inputs(formula: Formula, inputs: Sequence[Any] | None) -> dict[str, No
 
 def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
     """Return the names of some of the inputs."""
+    wanted = by_name(wanted)
     several = [wanted] if isinstance(wanted, str | Array) else leaves(wanted)
     found = [
         part

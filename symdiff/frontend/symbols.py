@@ -18,7 +18,7 @@ from ..ground.stages import later
 from .array import Array, asarray, call
 from .numpy.library import LIBRARY, MODULES, public_name
 from .numpy.operands import as_node, names_of, provenance_of
-from .numpy.shaping import parse_shape
+from .numpy.shaping import parse_shape, parse_size
 from .outputs import fields_of, is_structure, leaves, names, pack, template_of
 from .shapes import Declaration, SparseShape, assume, check_square, joined, split, split_kind
 
@@ -412,7 +412,10 @@ def _check_alone(title: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 def _declared(n: Any, **facts: Any) -> Declaration:
     """Return the shape of matrices, of some rows or as it is given."""
-    return _widened((n, n) if _is_size(n) else n, **facts)
+    if not _is_size(n):
+        return _widened(n, **facts)
+    parse_size(n)  # which refuses what is none
+    return _widened((n, n), **facts)
 
 
 def _widened(shape: Any, **facts: Any) -> Declaration:

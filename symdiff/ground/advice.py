@@ -251,6 +251,7 @@ KERNEL: Mapping[str, str] = {
     "hvp": _OF_KERNEL.format("hvp"),
     "jacobian": _OF_KERNEL.format("jacobian"),
     "jvp": _OF_KERNEL.format("jvp"),
+    "pattern": "sd.compile(f, sparse='csr') makes one whose nonzeros have a pattern",
     "run": "call the kernel: k(...)",
     "save": "write sd.export(k, folder), or pickle the kernel",
     "shape": "k.signature and k.outputs have the shapes",

@@ -281,6 +281,8 @@ class OptimizationProblem:
             x = np.asarray(as_floats("start", start), float).ravel()
         if x.shape != self.lower.shape:
             raise ShapeError(f"a start of {len(x)} numbers; expected {len(self.lower)}, those of all variables")
+        if not np.isfinite(x).all():
+            raise ArgumentError(f"the start has {x[~np.isfinite(x)][0]}; expected finite numbers")
         outside = (x < self.lower) | (x > self.upper)
         if outside.any():
             k = int(np.argmax(outside))

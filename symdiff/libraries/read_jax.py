@@ -21,7 +21,8 @@ from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.functions.recurrence import scan
 from ..frontend.symbols import Operations, function, symbol
-from ..graph import scatter
+from ..graph import pad, scatter
+from ..graph.deltas.einsum import is_zero
 from ..graph.sizes import Dim, Size
 from ..ground.guard import guarded, users
 from .signature import free_name, with_inputs
@@ -129,7 +130,7 @@ def _named(function: Callable[..., Any], examples: Sequence[Any]) -> list[tuple[
     except TypeError as error:
         raise ArgumentError(f"{len(examples)} examples do not fit the function: {error}") from None
     except ValueError:  # functions without a signature
-        return [(f"x{k}", example) for k, example in enumerate(examples)]
+        return [("x" if len(examples) == 1 else f"x{k}", example) for k, example in enumerate(examples)]
     rows: list[tuple[str, Any]] = []
     for name, value in bound.arguments.items():
         several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
@@ -714,6 +715,11 @@ def _padded(call: _Call, x: Array, value: Array, widths: Sequence[Sequence[int]]
     from jax import lax
 
     own = [tuple(map(int, width)) for width in widths]
+    if is_zero(value.node) and 0 not in x.shape and min(one for width in own for one in width) >= 0:
+        items = tuple((low, between + 1, size) for (low, _, between), size in zip(own, x.shape, strict=True))
+        rows = zip(own, x.shape, strict=True)
+        shape = tuple(low + size + (size - 1) * between + high for (low, high, between), size in rows)
+        return Array(pad(x.node, items, shape))
     places = call.positions(lambda array: lax.pad(array, np.int64(-1), own), x.shape)
     whole = sd.concatenate([sd.reshape(x, (-1,)), sd.reshape(value, (1,))])
     return sd.reshape(sd.take(whole, np.where(places < 0, int(x.size), places).ravel().tolist()), places.shape)

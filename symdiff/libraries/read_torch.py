@@ -72,12 +72,14 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
         import torch
     except ImportError as error:
         raise UnsupportedError(f"torch is not installed here ({error}); install it: pip install torch") from None
-    if not callable(f):
-        raise ArgumentError(f"from_torch of type {type(f).__name__}; expected a module or function of PyTorch")
+    if not callable(f) or isinstance(f, type):
+        came = f"the class {f.__name__}" if isinstance(f, type) else f"type {type(f).__name__}"
+        raise ArgumentError(f"from_torch of {came}; expected a module or function of PyTorch")
     module = f
     if not isinstance(f, torch.nn.Module):
         module = torch.nn.Module()
-        module.forward = f
+        module.forward = _with_signature(f, len(examples))
+    _check_examples(module, examples, torch)
     # one tensor given for two parameters would be one argument
     examples = torch.utils._pytree.tree_map_only(torch.Tensor, lambda one: one.detach().clone(), tuple(examples))
     exported = _exported(torch, module, examples)
@@ -96,6 +98,36 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
             raise UnsupportedError(f"PyTorch does not take {_name(unread[0])} at {line} apart: {why:.200}") from error
     names = _names(module, examples, torch)
     return _read(exported, torch, beginning if not unread else _line(unread[0], beginning), examples, names)
+
+
+def _with_signature(f: Any, count: int) -> Any:
+    """Return a function with names for its arguments, which those have not that are written in C, as ``torch.sin``."""
+    try:
+        inspect.signature(f)
+        return f
+    except ValueError:
+        pass
+
+    def forward(*args: Any) -> Any:
+        return f(*args)
+
+    names = ["x"] if count == 1 else [f"x{k}" for k in range(count)]
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return forward
+
+
+def _check_examples(module: Any, examples: Sequence[Any], torch: Any) -> None:
+    """Refuse examples that a function does not take, and what PyTorch has no place for."""
+    try:
+        inspect.signature(module.forward).bind(*examples)
+    except TypeError as error:
+        raise ArgumentError(f"{len(examples)} examples do not fit the function: {error}") from None
+    for one in torch.utils._pytree.tree_leaves(tuple(examples)):
+        if isinstance(one, torch.Tensor) and one.is_complex():
+            raise UnsupportedError(f"an example of {one.dtype}; expected real numbers")
+        if not isinstance(one, torch.Tensor | bool | int | float | None):
+            raise ArgumentError(f"an example of type {type(one).__name__}; expected tensors, such as torch.ones(3)")
 
 
 def _names(module: Any, examples: Sequence[Any], torch: Any) -> list[str]:
@@ -242,6 +274,7 @@ def _computed(torch: Any, operation: Any, args: Sequence[Value], options: dict[s
 def _line(node: Any, otherwise: str) -> str:
     """Return the line of the user's program that an operation comes from, where PyTorch tells it: of modules."""
     found = re.findall(r'File "([^"]+)", line (\d+)', str(node.meta.get("stack_trace") or ""))
+    found = [place for place in found if place[0] != __file__]
     return ":".join(found[-1]) if found else otherwise
 
 
@@ -340,13 +373,23 @@ _OTHER_NAME = {
 }  # fmt: skip
 _RULES.update({name: partial(_each, name) for name in _SAME_NAME})
 _RULES.update({name: partial(_each, own) for name, own in _OTHER_NAME.items()})
+
+
+def _chosen(condition: Value, x: Array, y: Array) -> Value:
+    """Choose element by element; a condition that is known and holds everywhere, or nowhere, is not written."""
+    known = None if isinstance(condition, Array) else np.asarray(condition, bool)
+    if known is None or (known.any() and not known.all()):
+        return sd.where(_formula(condition), x, y)
+    return sd.broadcast_to(x if known.all() else y, np.broadcast_shapes(known.shape, x.shape, y.shape))
+
+
 _PLAIN: dict[str, Callable[..., Value]] = {
     "add": lambda x, y, alpha=1: _formula(x) + alpha * _formula(y),
     "sub": lambda x, y, alpha=1: _formula(x) - alpha * _formula(y),
     "rsub": lambda x, y, alpha=1: _formula(y) - alpha * _formula(x),
     "mul": lambda x, y: _formula(x) * _formula(y),
     "rsqrt": lambda x: 1.0 / sd.sqrt(x),
-    "where": lambda c, x, y: sd.where(_formula(c), _formula(x), _formula(y)),
+    "where": lambda c, x, y: _chosen(c, _formula(x), _formula(y)),
     "detach": lambda x: sd.stop_gradient(x) if isinstance(x, Array) else x,
     "getitem": lambda x, k: x[k],
     "zeros_like": lambda x: np.zeros(x.shape),

@@ -285,8 +285,8 @@ def parity(builder: ProgramBuilder, swaps: Sequence[Swap]) -> int:
 COFACTOR_LIMIT = 4
 #: Largest matrix eliminated as straight-line code.
 ELIMINATION_LIMIT = 12
-SINGULAR = "a matrix to invert is singular"
-INDEFINITE = "a matrix to factorise is not positive definite"
+SINGULAR = "a matrix to invert is singular; check the data, or add a small multiple of the identity"
+INDEFINITE = "a matrix to factorise is not positive definite; check the data, or add a small multiple of the identity"
 
 
 def said_of_indefinite(matrix: Node) -> str:

@@ -425,6 +425,7 @@ class _Collector:
     def inside(self, base: Node) -> CollectedProduct | None:
         """Return a factor decomposed, or None where it was not put together here, or of too much."""
         if base in self.parts and base not in self.deeper:
+            self.deeper[base] = CollectedProduct(1.0, {base: 1})  # stays where its factors lead back to it
             self.deeper[base] = self.deep(self.parts[base])
         inside = self.deeper.get(base)
         return None if inside is None or inside.is_wide else inside

@@ -21,7 +21,7 @@ _GREEK = {
 }  # fmt: skip
 _SIGNS = {
     "odot": "⊙", "otimes": "⊗", "oslash": "⊘", "times": "×", "land": "∧", "lor": "∨", "lnot": "¬", "mapsto": "↦",
-    "le": "≤", "ge": "≥", "ne": "≠", "top": "⊤", "circ": "∘", "cdot": "·", "sum": "∑", "infty": "∞", "dots": "…",
+    "le": "≤", "ge": "≥", "ne": "≠", "circ": "∘", "cdot": "·", "sum": "∑", "infty": "∞", "dots": "…",
     "ldots": "…", "to": "→", "in": "∈", "colon": ":", "partial": "∂",
 }  # fmt: skip
 _FENCES = {"lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "lVert": "‖", "rVert": "‖", "{": "{", "}": "}"}
@@ -46,7 +46,7 @@ def mathml(latex: str, display: bool = True) -> str:
     Examples
     --------
     >>> mathml(r"A^{-\top}", display=False)
-    '<math xmlns="http://www.w3.org/1998/Math/MathML"><msup><mi>A</mi><mrow><mo>−</mo><mo>⊤</mo></mrow></msup></math>'
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><msup><mi>A</mi><mrow><mo>−</mo><mi>⊤</mi></mrow></msup></math>'
     """
     block = ' display="block"' if display else ""
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{block}>{_Reader(latex).row(())}</math>'
@@ -154,6 +154,8 @@ class _Reader:
                 return ""
         if name in _GREEK:
             return _leaf("mi", _GREEK[name])
+        if name == "top":  # no operator, which would have room around it
+            return _leaf("mi", "⊤")
         if name in _SIGNS:
             return _leaf("mo", _SIGNS[name])
         if name.isalpha():  # a function that has a command, as \log

@@ -100,6 +100,7 @@ class MathSigns(Style):
     def constant(self, name: str) -> str:
         """Return pi, e, log(2), ..."""
         roots = {"sqrt(pi)": "√π", "sqrt(2)": "√2", "sqrt(3)": "√3", "sqrt(5)": "√5", "sqrt(2 * pi)": "√(2π)"}
+        roots |= {"sqrt(2 / pi)": "√(2/π)", "sqrt(pi / 2)": "√(π/2)"}
         return {"pi": "π", "pi ** 2": "π²", **roots}.get(name, name)
 
 
@@ -137,7 +138,9 @@ class MathStyle(MathSigns):
         if q and name and abs(p) < 100:
             if name.startswith("/"):
                 below = self.constant(name[1:])
-                return self.fraction(str(p), below if q == 1 else f"{q}{self.times}{below}", loose=False)
+                if q > 1:
+                    below = f"{q}{self.times}{below}" if self.barred else f"({q}{self.times}{below})"
+                return self.fraction(str(p), below, loose=False)
             front = "-" if p == -1 else "" if p == 1 else f"{p}{self.times}"
             top = front + self.constant(name)
             return Piece(top, SUM if p < 0 else PRODUCT) if q == 1 else self.fraction(top, str(q), loose=False)
@@ -351,6 +354,9 @@ class MathStyle(MathSigns):
             return Piece(f"{self.chained(x)}{self.times}{self.ones}", PRODUCT)
         if x.ndim == 2 and axes == (0,):
             return Piece(f"{self.transposed(self.wrapped(x))}{self.times}{self.ones}", PRODUCT)
+        if len(axes) == x.ndim and x.kind == "power" and x.args[1].kind == "number" and x.args[1].data == 2.0:
+            left, right = self.fences["norm"]
+            return Piece(self.raised(left + self.plain(x.args[0]) + right, "2"), POWER)
         return Piece(self.function("sum", self.plain(x), *_axes(axes, x.ndim)))
 
     def _write_rows(self, term: Term) -> Piece:

@@ -50,6 +50,23 @@ def _sum_of_none(node: Node) -> Node | None:
     return zeros(node.shape) if empty and node.dtype is not BOOL else None
 
 
+#: Operations that put elements among zeros.
+_PUTTING = frozenset(("pad", "scatter", "put"))
+
+
+@rule("slice gather take negative add subtract multiply divide power pad scatter put concatenate",
+      "2 * x[:0], pad(x[:0], (0, n)), concatenate([x, y[:0]])", "zeros(0), zeros(n), x", "arrays")  # fmt: skip
+def _of_no_elements(node: Node) -> Node | None:
+    """Return zeros for an array without elements and for one that none are put into, and join no such arrays."""
+    if 0 in node.shape or (node.op in _PUTTING and 0 in node.args[0].shape):
+        return zeros(node.shape)
+    if not node.is_concatenation:
+        return None
+    axis = node.payload.axis
+    parts = [part for part in node.args if part.shape[axis] != 0]
+    return concatenate(parts, axis + node.ndim) if len(parts) < len(node.args) else None
+
+
 @rule("contract", "Aᵀᵀ, sums of transposes, I A, (2 A) B", "A, sums, A, 2 (A B)")
 def _contract_forms(node: Node) -> Node | None:
     labels, out, repeated = node.payload

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import reduce
 from math import isnan
 
-from ..graph import BOOL, REAL, Node, constant, elementwise, number
+from ..graph import BOOL, REAL, Node, broadcast_to, constant, elementwise, number
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.scalars.arithmetic import factors_of, terms_of
-from ..graph.scalars.functions import FUNCTIONS, where
+from ..graph.scalars.functions import FUNCTIONS, to_real, where
 from .algebra import NUMBERS, folded
 from .rewriter import make, multiplied, rule, settle, spread
 from .stability.exponents import added, linear
@@ -97,6 +97,16 @@ def _share_at_zero(node: Node) -> Node | None:
                 return x
             return x if moving is x or (moving is None and number(one) == 1.0) else None
     return None
+
+
+@rule("where", "where([True, True], x, y)", "x", "form", inside="constant")
+def _known_choice(node: Node) -> Node | None:
+    """Take the one branch that is ever taken."""
+    condition, *branches = node.args
+    if not condition.is_constant:
+        return None
+    taken = branches[0] if condition.value.all() else None if condition.value.any() else branches[1]
+    return None if taken is None else broadcast_to(to_real(taken) if node.dtype is REAL else taken, node.shape)
 
 
 @rule("where", "where(c, a, where(d and not c, b, e))", "where(c, a, where(d, b, e))", inside="where")

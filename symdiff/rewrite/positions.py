@@ -92,3 +92,21 @@ def _sum_of_puts(node: Node) -> Node | None:
         return None
     total = settle(elementwise(node.op, (a.args[0], b.args[0])))
     return put(total, a.args[1], a.payload.axis + a.ndim, a.shape[a.payload.axis], a.payload.shared)
+
+
+@rule("contract", "sum(add_at(x, idx, N)), sum(eye(N)[[2, 0]].T @ x)", "sum(x)", inside="put scatter")
+def _sum_of_what_is_put(node: Node) -> Node | None:
+    """Add up what was put somewhere along an axis, wherever it was put."""
+    labels, out, repeated = node.payload
+    args, names = list(node.args), list(labels)
+    for place, arg in enumerate(node.args):
+        if arg.op not in ("put", "scatter"):
+            continue
+        x, axis = arg.args[0], arg.payload.axis + arg.ndim
+        label = names[place][axis]
+        if label in out or sum(own.count(label) for own in names) > 1:
+            continue
+        fresh = max(max(own, default=0) for own in (*names, out)) + 1
+        new = range(fresh, fresh + x.ndim - arg.ndim + 1)
+        args[place], names[place] = x, (*names[place][:axis], *new, *names[place][axis + 1 :])
+    return None if args == list(node.args) else settle(contract(args, names, out, dict(repeated)))

@@ -604,6 +604,8 @@ class Kernel(Calls):
         bool
             False if there is still something to build; true if there is nothing, or nothing any more.
         """
+        if timeout is not None and (not isinstance(timeout, int | float) or not timeout >= 0):
+            raise ArgumentError(f"wait({timeout!r:.60}); expected a number of seconds from 0 on, or None")
         told = self._runner.wait(timeout) if isinstance(self._runner, Changing) else True
         return (self._plans is None or self._plans.wait(timeout)) and told
 

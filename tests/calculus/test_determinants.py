@@ -259,3 +259,13 @@ def test_what_is_known_to_be_symmetric_goes_by_its_eigenvalues() -> None:
     at = np.diag([1.0, 1.0, 2.0]) + 0.5
     both = sd.compile([sd.expm(s), sd.expm(A)], [s, A])(at, at)
     np.testing.assert_allclose(both[0], both[1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [0, "n"])
+@pytest.mark.parametrize("backend", ["interpreter", "numpy"])
+def test_the_exponential_of_a_matrix_without_rows_has_none(size: Any, backend: Any) -> None:
+    A = sd.matrix("A", size, size)
+    for formula in (sd.expm(A), sd.gradient(np.trace(sd.expm(A)), A)):
+        kernel = sd.compile(formula, [A], backend=backend)
+        assert kernel(np.ones((0, 0))).shape == (0, 0)
+        assert kernel(np.ones((3, 0, 0))).shape == (3, 0, 0)

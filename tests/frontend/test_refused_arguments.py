@@ -57,6 +57,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: sd.compile(sd.jacobian(x * x, x), [x], sparse="csr")([[1, 2, 3], [4, 5]]),
         "x is no array of numbers",
     ),
+    "an equation without its unknown": (lambda: sd.root(x @ x - 1, s, start=1), "does not depend on s; expected"),
+    "an equation in text without it": (lambda: sd.compile("root(v -> a - 1, 1)"), "does not depend on v; expected"),
+    "a minimum of a constant": (lambda: sd.minimizer(s**2, x, np.ones(3)), "f of minimizer does not depend on x"),
+    "an integral over nothing": (lambda: sd.laplace(x @ x, s), "f of laplace does not depend on s"),
+    "a start of nan": (
+        lambda: sd.problem(x @ x, [np.sum(x) == 1], x).solve(start={"x": [1.0, np.nan, 0.0]}),
+        "the start has nan; expected finite numbers",
+    ),
+    "rows below 0": (lambda: sd.symmetric(-1), "the size -1 is negative"),
+    "a page at no place": (lambda: sd.compile(s).report(anyway), "expected the name of a file"),
+    "a point of words": (lambda: sd.check("x**2", at={"x": "a"}), "at= has 'a' for x; expected numbers"),
+    "batches of words": (lambda: anyway.compile(s).benchmark("ab"), "batches='ab'; expected whole numbers"),
+    "values that are no dict": (lambda: anyway.vector("x", 3).substitute(3), r"substitute\(3\); expected a dict"),
+    "a wait of words": (lambda: anyway.compile(s).wait("long"), r"wait\('long'\); expected a number of seconds"),
+    "a pattern of all": (lambda: sd.compile(s).pattern(), "sparse='csr'"),
+    "a solution of other rows": (lambda: sd.solve(sd.eye(3), sd.vector("y", 4)), r"shapes \(3, 3\) and \(4,\)"),
     "rows beside complex numbers": (lambda: sd.complex_array("z", "n") * [[1, 2], [3]], "rows of equal length"),
 }
 

@@ -384,3 +384,30 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
     for error, message, call in refused:
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize(
+    ("made", "shown", "shapes"),
+    [
+        (
+            lambda: sd.gradient(_LOSS, X),
+            "-A.T @ (y * sigmoid(-y * (A @ x)))",
+            {"A": sd.csr("m", "n"), "x": "n", "y": "m"},
+        ),
+        (lambda: A.T @ Y, "A.T @ y", {"A": sd.csr("m", "n"), "y": "m"}),
+        (lambda: X @ S.solve(X) + S.logdet(), "x @ solve(S, x) + logdet(S)", {"S": sd.csr("n", "n"), "x": "n"}),
+    ],
+)
+def test_formulas_are_shown_by_the_matrix(made: Callable[[], Any], shown: str, shapes: dict[str, Any]) -> None:
+    formula = made()
+    assert str(formula) == shown
+    rng = np.random.default_rng(1)
+    square = sparse.csr_array(np.diag(np.arange(2.0, 6.0)))
+    values = {"A": square[:3], "S": square, "x": rng.normal(size=4), "y": rng.normal(size=3)}
+    args = {name: values[name] for name in shapes}
+    again = sd.compile(shown, shapes=shapes)
+    np.testing.assert_allclose(again(**args), sd.compile(formula)(**args), rtol=1e-14)
+
+
+def test_products_with_rows_are_no_products_of_matrices() -> None:
+    assert "sparse_transposed_product" in str(sd.jacobian(A @ X, X))

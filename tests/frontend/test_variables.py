@@ -6,6 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given
@@ -99,3 +100,19 @@ def test_a_constant_is_an_input_where_it_has_a_shape(name: str, of: str) -> None
     getattr(sd, of)(f"{name} * x", name, shapes={name: (), "x": ()})
     kernel = sd.compile(sd.gradient(f"{name}**2 * x", name, shapes={name: (), "x": ()}))
     assert kernel(3.0, 5.0) == 30
+
+
+@pytest.mark.parametrize("name", OF_VARIABLES)
+def test_inputs_of_a_kernel_are_variables(name: str) -> None:
+    kernel = sd.compile("sum(sin(A @ x))", A=(3, 3), x=3)
+    matrix, vector = kernel.inputs
+    function = getattr(sd, name)
+    assert str(function(kernel, vector)) == str(function(kernel, "x"))
+    assert str(function(kernel, [vector, matrix])) == str(function(kernel, ["x", "A"]))
+
+
+def test_inputs_of_a_kernel_are_inputs_and_batches_of_another() -> None:
+    kernel = sd.compile("a * sin(b)")
+    again = sd.compile(sd.gradient(kernel, "b"), kernel.inputs, batch=kernel.inputs[1])
+    assert again.signature == "(a: (), b: ()) -> ()"
+    np.testing.assert_allclose(again(2.0, np.arange(3.0)), 2 * np.cos(np.arange(3.0)))

@@ -134,6 +134,9 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda a: lax.dynamic_update_slice(a, a[:2, :2] ** 2, (1, 1)), (A,)),
     (lambda a: jnp.pad(a, ((1, 2), (0, 1)), constant_values=2.0) * 2, (A,)),
     (lambda a: jnp.pad(a, 1, mode="reflect"), (A,)),
+    (lambda a: lax.pad(a, 0.0, ((1, 2, 1), (0, 1, 2))), (A,)),
+    (lambda a: lax.pad(a, 0.0, ((1, -1, 1), (0, 1, 2))), (A,)),
+    (lambda a: lax.pad(a, 3.0, ((1, 0, 1), (-1, 1, 0))), (A,)),
     (lambda s: jnp.linalg.cholesky(s @ s.T) @ jnp.linalg.inv(s), (S,)),
     (lambda s, x: jnp.linalg.solve(s, x[:3]) + jax.scipy.linalg.solve_triangular(s, x[1:], lower=True, trans=1),
      (S, X)),
@@ -162,6 +165,25 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 def test_programs_have_the_values_and_gradients_of_jax(number: int) -> None:
     function, args = PROGRAMS[number]
     compare(function, *args)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_associative_scans_are_read_shown_and_differentiated(length: int, reverse: bool) -> None:
+    def affine(x: Any, y: Any) -> Any:
+        def after(a: Any, b: Any) -> Any:
+            return a[0] * b[0], a[1] * b[0] + b[1]
+
+        return lax.associative_scan(after, (x, y), reverse=reverse)[1] * x
+
+    args = RNG.normal(size=length), RNG.normal(size=length)
+    compare(affine, *args)
+    read = sd.sum(sd.from_jax(affine, *args) ** 2)
+    for name in ("x", "y"):
+        gradient = sd.gradient(read, name)
+        again = sd.compile(str(gradient), x=length, y=length, inputs=["x", "y"])
+        np.testing.assert_allclose(again(*args), sd.compile(gradient, list("xy"))(*args), rtol=1e-12)
+        assert ":0]" not in str(gradient)
 
 
 def test_shifted_exponentials_are_read_as_what_they_are() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -205,3 +206,41 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
         sd.from_torch(lambda x: x[torch.argsort(x)], X)
     with pytest.raises(UnsupportedError, match="random numbers"):
         sd.from_torch(torch.nn.Dropout(0.5), X)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "text"),
+    [
+        (torch.sin, (X,), "sin(x)"),
+        (F.gelu, (X,), "x * ndtr(x)"),
+        (functools.partial(torch.sum, dim=0), (A,), "sum(x, axis=0)"),
+        (torch.Tensor.tanh, (X,), "tanh(x)"),
+        (torch.matmul, (X, A), "x1.T @ x0"),
+    ],
+)
+def test_functions_that_are_written_in_c_are_read(f: Any, args: Any, text: str) -> None:
+    assert str(sd.from_torch(f, *args)) == text
+
+
+@pytest.mark.parametrize(
+    ("f", "examples", "message"),
+    [
+        (torch.nn.Linear, (X,), "the class Linear; expected a module or function"),
+        (lambda x, y: x * y, (X,), "1 examples do not fit the function: missing a required argument: 'y'"),
+        (lambda x: x, (X, X), "2 examples do not fit the function: too many"),
+        (lambda x: x, (np.ones(3),), r"an example of type ndarray; expected tensors"),
+        (lambda x: x[0], ([X, "x"],), r"an example of type str; expected tensors"),
+        (lambda x: x, (X.to(torch.complex64),), "an example of torch.complex64; expected real numbers"),
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(f: Any, examples: Any, message: str) -> None:
+    with pytest.raises(sd.SymdiffError, match=message):
+        sd.from_torch(f, *examples)
+    with pytest.raises(UnsupportedError, match="_fft_r2c at a place that PyTorch does not tell"):
+        sd.from_torch(torch.fft.fft, X)
+
+
+def test_losses_by_classes_have_the_slope_of_a_book() -> None:
+    loss = sd.from_torch(F.cross_entropy, torch.rand(2, 3), torch.tensor([0, 2]))
+    assert "where" not in str(loss)
+    assert str(sd.gradient(loss, "input")) == "[[-0.5, 0, 0], [0, 0, -0.5]] + 0.5 * softmax(input)"

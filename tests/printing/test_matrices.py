@@ -222,3 +222,18 @@ def test_a_vector_repeated_in_a_sum_of_matrices_is_no_matrix() -> None:
     at = np.array([-0.5, 0.3, 2.0, 4.0]), np.array([1.0, -2.0, 5.0])
     read = sd.compile(str(slope), q=4, h=3)
     np.testing.assert_allclose(read(*at), sd.compile(slope, [q, h])(*at), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("formula", "shapes", "latex", "unicode"),
+    [
+        ("sum((x - y)**2)", {"x": "n", "y": "n"}, r"\left\lVert x - y \right\rVert^{2}", "‖x - y‖²"),
+        ("exp(-sum(A**2))", {"A": (2, 3)}, r"\exp\left(-\left\lVert A \right\rVert^{2}\right)", "exp(-‖A‖²)"),
+        ("sum(A**2, axis=0)", {"A": (2, 3)}, r"\left(A^{\circ 2}\right)^{\top} \, \mathbf{1}", "(A∘²)ᵀ 𝟏"),
+        ("sum(x**3)", {"x": "n"}, r"\operatorname{sum}\left(x^{\circ 3}\right)", "sum(x∘³)"),
+    ],
+)
+def test_sums_of_squares_are_set_as_norms(formula: str, shapes: dict[str, Any], latex: str, unicode: str) -> None:
+    read = parse_graph(formula, shapes).result
+    assert (read.latex(), read.unicode()) == (latex, unicode)
+    assert str(read) == formula.replace("**", " ** ")

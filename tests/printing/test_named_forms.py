@@ -315,6 +315,78 @@ def test_a_step_is_one_only_where_its_value_is_the_same(formula: str, point: flo
         assert float(sd.compile(text, x=(), backend="interpreter")(point)) == expected
 
 
+def test_half_a_sum_of_two_squares_is_no_mean() -> None:
+    assert str(parse_graph("sum((u / s)**2) / 2", {"u": 2, "s": 2}).result) == "sum((u / s) ** 2) / 2"
+    assert str(parse_graph("sum(u**2) / 3", {"u": 3}).result) == "mean(u ** 2)"
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown", "latex"),
+    [
+        ("tanh(sqrt(2/pi) * x)", "sqrt(2 / pi) * sech(sqrt(2 / pi) * x) ** 2", ""),
+        ("x**2 / (4*pi)", "x / (2 * pi)", r"\frac{x}{2 \, \pi}"),
+        ("log(x) / (4*sqrt(pi))", "1 / (4 * sqrt(pi) * x)", ""),
+        ("-exp(-x**2/2) / sqrt(2*pi) / 2", "x * exp(-0.5 * x ** 2) / (2 * sqrt(2 * pi))", ""),
+        ("1 / (0.3989422804014327 * x)", "-sqrt(2 * pi) / x ** 2", ""),
+        ("x**2 / (8*pi) + 0*x", "x / (4 * pi)", r"\frac{x}{4 \, \pi}"),
+    ],
+)
+def test_constants_divide_and_multiply_as_in_a_book(formula: str, shown: str, latex: str) -> None:
+    made = sd.gradient(formula, "x")
+    assert str(made) == shown
+    assert not latex or made.latex() == latex
+    at = np.array([0.3, 1.7])
+    np.testing.assert_allclose(sd.compile(str(made), x=())(at), sd.compile(made, ["x"])(at), rtol=1e-15)
+
+
+# ---------------------------------------------------------------------------- numbers that are counted
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        ("x @ arange(n)", "arange(n)"),
+        ("x @ arange(3, n + 3)", "arange(3, n + 3)"),
+        ("x @ (2 * arange(n) + 1)", "2 * arange(n) + 1"),
+        ("x @ (n - arange(n))", "n - arange(n)"),
+        ("x @ sum(A * (3 * arange(n)[:, None] + 1), axis=1)", "sum(A, axis=1) * (3 * arange(n) + 1)"),
+        ("x @ cumsum(ones(n))", "arange(1, n + 1)"),
+        ("x @ flip(cumsum(ones(n)))", "arange(1, n + 1)[::-1]"),
+    ],
+)
+def test_numbers_that_are_counted_are_shown_as_such(formula: str, shown: str) -> None:
+    shapes = {"x": "n", **({"A": ("n", "n")} if "A" in formula else {})}
+    assert str(sd.gradient(formula, "x", shapes=shapes)) == shown
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multiples_of_counted_numbers_keep_their_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, times, added = (int(one) for one in rng.integers(-3, 4, 3))
+    times, half = times or 1, 0.5 * int(rng.integers(2))
+    made = sd.gradient(f"x @ ({times} * arange({first}, n + {first}) + {added} - {half})", "x", x="n")
+    text = str(made)
+    assert "cumsum" not in text
+    expected = times * np.arange(first, first + 6) + added - half
+    np.testing.assert_allclose(sd.compile(made, [sd.vector("x", "n")])(np.ones(6)), expected)
+    np.testing.assert_allclose(sd.compile(text, x="n")(np.ones(6)), expected)
+
+
+@pytest.mark.parametrize(
+    ("formula", "order", "shown"),
+    [
+        ("exp(-x**2)", 3, "4 * x * exp(-x ** 2) * (3 - 2 * x ** 2)"),
+        ("exp(-x**2)", 2, "exp(-x ** 2) * (4 * x ** 2 - 2)"),
+        ("exp(-x**2 / 2)", 3, "x * exp(-0.5 * x ** 2) * (3 - x ** 2)"),
+    ],
+)
+def test_numbers_of_a_sum_within_a_sum_are_added(formula: str, order: int, shown: str) -> None:
+    made = sd.derivative(formula, "x", order)
+    assert str(made) == shown
+    at = np.array([-0.7, 0.3, 1.9])
+    np.testing.assert_allclose(sd.compile(shown)(at), sd.compile(made)(at), rtol=1e-14)
+
+
 def test_names_stay_where_the_form_without_them_is_hardly_shorter() -> None:
     """Vega is S sqrt(T) times the normal density at d, and not at a quotient that is squared."""
     d = "(log(S / K) + (r + s**2 / 2) * T) / (s * sqrt(T))"

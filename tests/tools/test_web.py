@@ -196,6 +196,14 @@ def look_at(page: Page, address: str) -> None:
     page.open("about:blank")
     page.open(link)
     page.wait_for("document.querySelector('#results code')?.textContent == 'sin(y)'")
+    # shapes may stand behind commas; what is refused leaves the last answer dimmed
+    page.type("#formula", "x @ A @ y")
+    page.type("#shapes", "x=n, A=n,m, y = m")
+    page.wait_for("document.querySelector('#results code')?.textContent == 'A @ y'")
+    page.type("#wrt", "z")
+    page.wait_for("document.querySelector('#results').className == 'old'")
+    page.type("#wrt", "x")
+    page.wait_for("document.querySelector('#results').className == ''")
     # a mistake is told as text, and is no element of the page
     page.type("#formula", "x +* <img src=x onerror=alert(1)>")
     page.wait_for("document.querySelector('#message').className == 'bad'")

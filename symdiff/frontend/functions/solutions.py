@@ -23,6 +23,7 @@ from ...graph import (
     Node,
     broadcast_to,
     extent,
+    inputs_of,
     placeholder,
     postorder,
     reshape,
@@ -378,6 +379,8 @@ class _Asked:
             value = users(value)(Array(self.symbol))
         node = _real(value, f"{what} of {self.name}")
         (inside,) = substitute([node], {self.symbol: self.unknown})
+        if self.name != "fixed_point" and self.symbol not in inputs_of([node]):
+            raise ArgumentError(f"{what} of {self.name} does not depend on {self.title}; expected a formula of it")
         if shape is not None and inside.shape != shape:
             raise ShapeError(f"{what} of {self.name} has shape {show(inside.shape)}; expected a scalar, as sum(f) is")
         if shape is None and inside.shape != self.unknown.shape:

@@ -341,6 +341,8 @@ adjugate = _square("adjugate")
 def solve(a: Node, b: Node) -> Node:
     """Return the x with a x = b, for a vector or a matrix of right-hand sides."""
     if b.ndim == 1:
+        if a.ndim > 1 and a.shape[-2] != b.shape[0]:
+            raise ShapeError(f"solve of shapes {show(a.shape)} and {show(b.shape)}; expected as many rows in both")
         return reshape(matrix("solve", to_real(a), reshape(to_real(b), (b.shape[0], 1))), (*a.shape[:-2], b.shape[0]))
     return matrix("solve", to_real(a), to_real(b))
 

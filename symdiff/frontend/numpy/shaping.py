@@ -72,7 +72,7 @@ def arange(start: Any, stop: Any = None, step: float = 1) -> Node:
     first, last = (0, start) if stop is None else (start, stop)
     if not all(isinstance(end, int | float | np.number) for end in (first, last)):
         try:
-            ends = [parse_size(end) for end in (first, last)]
+            ends = [_end(end) for end in (first, last)]
         except ShapeError:
             raise ArgumentError(
                 "arange to an end that depends on values; expected finite numbers, or whole numbers and sizes of inputs"
@@ -91,6 +91,11 @@ def arange(start: Any, stop: Any = None, step: float = 1) -> Node:
         raise LimitError(f"arange of {length} elements; at most {most} are made")
     reserve(8 * max(length, 0))
     return constant(first + step * np.arange(max(length, 0), dtype=float))
+
+
+def _end(end: Any) -> Dim:
+    """Return where counted numbers begin or end: a size, or a whole number of either sign."""
+    return int(end) if isinstance(end, int | float | np.number) and float(end).is_integer() else parse_size(end)
 
 
 def like(x: Node, value: float) -> Node:

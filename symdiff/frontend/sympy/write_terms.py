@@ -379,6 +379,8 @@ _CONSTANTS = {
     "sqrt(3)": sp.sqrt(3),
     "sqrt(5)": sp.sqrt(5),
     "sqrt(pi)": sp.sqrt(sp.pi),
+    "sqrt(2 / pi)": sp.sqrt(2 / sp.pi),
+    "sqrt(pi / 2)": sp.sqrt(sp.pi / 2),
     "sqrt(2 * pi)": sp.sqrt(2 * sp.pi),
 }
 

@@ -350,12 +350,13 @@ def _written(arrays: Sequence[bound.PlanArray], step: bound.BoundStep) -> set[in
 #: Stands for the length of the batch while numbers are put in: no step's sizes depend on it.
 _ANY = 1
 
+_ADVICE = "check the data, or add a small multiple of the identity"
 _MESSAGES = {
-    "inv": "the inverse of a singular matrix",
-    "inv_transposed": "the inverse of a singular matrix",
-    "solve": "the solution for a singular matrix",
-    "solve_transposed": "the solution for a singular matrix",
-    "cholesky": "a Cholesky factor of a matrix that is not positive definite",
+    "inv": f"the inverse of a singular matrix; {_ADVICE}",
+    "inv_transposed": f"the inverse of a singular matrix; {_ADVICE}",
+    "solve": f"the solution for a singular matrix; {_ADVICE}",
+    "solve_transposed": f"the solution for a singular matrix; {_ADVICE}",
+    "cholesky": f"a Cholesky factor of a matrix that is not positive definite; {_ADVICE}",
 }
 
 

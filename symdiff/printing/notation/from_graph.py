@@ -324,7 +324,7 @@ def widened(args: list[Term], shape: Shape, build: Callable[[list[Term], Shape],
     return Term("broadcast", (lifted(plain, narrow, build),), None, shape)
 
 
-#: Quotients by a count that are written as a factor. A half is one of other things than two elements, too.
+#: Quotients by a count that are written as a factor. A half is of other things than two elements more often.
 _EXACT = frozenset(0.5**n for n in range(2, 40))
 
 
@@ -336,6 +336,8 @@ def as_mean(above: Sequence[Term], below: Sequence[Term]) -> Term | None:
         return None
     (x,), axes = above[0].args, above[0].data
     if below[0].data != product(x.shape[axis] for axis in axes):
+        return None
+    if below[0].data == 2.0:
         return None
     gap = centred(x.args[0]) if x.kind == "power" and x.args[1].data == 2.0 else None
     if gap is not None and gap[1] == axes:

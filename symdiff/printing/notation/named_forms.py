@@ -146,6 +146,84 @@ def _sums_of_ones(reader: Reader, term: Term) -> Term | None:
     return None
 
 
+@RULES.of("cumulative")
+def _counted(reader: Reader, term: Term) -> Term | None:
+    """Write sums of ones so far as the numbers from 1 on."""
+    (ones,), (name, _, backwards) = term.args, term.data
+    if name != "cumsum" or backwards or term.ndim != 1 or ones.kind != "filled" or ones.data != 1.0:
+        return None
+    return _numbers_from(reader, 1, term.shape[0])
+
+
+@RULES.of("sum")
+def _counted_from(reader: Reader, term: Term) -> Term | None:
+    """Add a number to numbers that are counted by counting from another one, or else count from 0."""
+    pairs = [(x, -1.0 if minus else 1.0) for x, minus in term.pairs]
+    counted = [(k, sign, multiple) for k, (x, sign) in enumerate(pairs) if (multiple := _counter(x)) is not None]
+    whole = [k for k, (x, _) in enumerate(pairs) if x.kind == "number"]
+    if len(counted) != 1 or len(whole) != 1:
+        return None
+    ((at, sign, (times, counter, axes)),) = counted
+    number, plus = pairs[whole[0]]
+    first = float(counter.args[0].data) if len(counter.args) > 1 else 0.0
+    added = plus * float(number.data) + sign * times * first
+    start, rest = (added, 0.0) if sign * times == 1.0 and added.is_integer() else (0.0, added)
+    if start == first:
+        return None
+    moved = _numbers_from(reader, int(start), counter.shape[0])
+    moved = moved if axes is None else reader.make("expand", (moved,), axes.data, axes.shape)
+    moved = moved if times == 1.0 else reader.product([reader.number(times), moved], [], moved.shape)
+    others = [pair for k, pair in enumerate(term.pairs) if k not in (at, whole[0])]
+    ends = [(reader.number(abs(rest)), rest < 0.0)] if rest else []
+    if sign < 0.0:
+        return reader.sum([*others, (moved, True), *ends], term.shape)
+    return reader.sum([(moved, False), *others, *ends], term.shape)
+
+
+def _counter(x: Term) -> tuple[float, Term, Term | None] | None:
+    """Return the numbers that are counted in a term, their multiple, and the term that gives them new axes."""
+    times = 1.0
+    if x.kind == "product" and len(x.args) == 2 and not any(x.data) and x.args[0].kind == "number" and x.args[0].data:
+        times, x = float(x.args[0].data), x.args[1]
+    axes, x = (x, x.args[0]) if x.kind == "expand" else (None, x)
+    known = x.kind == "function" and x.data == "arange" and (len(x.args) == 1 or x.args[0].kind == "number")
+    return (times, x, axes) if known else None
+
+
+def _numbers_from(reader: Reader, first: int, count: Dim) -> Term:
+    ends = [reader.number(float(first))] if first else []
+    return reader.make("function", (*ends, _size(reader, first + count)), "arange", (count,))
+
+
+def _size(reader: Reader, size: Dim) -> Term:
+    return reader.number(float(size)) if isinstance(size, int) else reader.make("size", (), size, ())
+
+
+@RULES.of("function")
+def _by_sparse_matrix(reader: Reader, term: Term) -> Term | None:
+    """Write products, solutions and determinants of sparse matrices that are inputs by the matrix."""
+    if not str(term.data).startswith("sparse_") or len(term.args) < 2:
+        return None
+    data, rows, *rest = term.args
+    if any(arg.ndim != 1 for arg in term.args):  # of a matrix it may be a product with each row
+        return None
+    if data.kind != "name" or rows.kind != "name" or rows.data != f"{data.data}_rows":
+        return None
+    m = rows.shape[0]
+    match term.data, rest:
+        case "sparse_product", [x]:
+            return reader.make("matmul", (reader.make("name", (), data.data, (m, x.shape[0])), x), None, term.shape)
+        case "sparse_transposed_product", [y]:
+            matrix = reader.make("name", (), data.data, (m, term.shape[0]))
+            turned = reader.make("transpose", (matrix,), None, (term.shape[0], m))
+            return reader.make("matmul", (turned, y), None, term.shape)
+        case "sparse_solution", [b]:
+            return reader.make("function", (reader.make("name", (), data.data, (m, m)), b), "solve", term.shape)
+        case "sparse_logdet", []:
+            return reader.make("function", (reader.make("name", (), data.data, (m, m)),), "logdet", term.shape)
+    return None
+
+
 @DERIVED.of("broadcast")
 def _repeated_quotient(reader: Reader, term: Term) -> Term | None:
     """Write a number over sizes, repeated, as ones over these: ones / n."""

@@ -5,6 +5,7 @@ A spelling is used only where its value is the very same double. Arrays that are
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -29,6 +30,8 @@ CONSTANTS = {
     "sqrt(3)": math.sqrt(3.0),
     "sqrt(5)": math.sqrt(5.0),
     "sqrt(pi)": math.sqrt(math.pi),
+    "sqrt(2 / pi)": math.sqrt(2.0 / math.pi),
+    "sqrt(pi / 2)": math.sqrt(math.pi / 2.0),
     "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
 LARGEST = 12
@@ -43,8 +46,8 @@ def spelled(value: float) -> tuple[int, str, int]:
 
     Examples
     --------
-    >>> spelled(1 / 3), spelled(2 * math.pi), spelled(0.1)
-    ((1, '', 3), (2, 'pi', 1), (1, '', 10))
+    >>> spelled(1 / 3), spelled(2 * math.pi), spelled(0.5 / math.pi)
+    ((1, '', 3), (2, 'pi', 1), (1, '/pi', 2))
     """
     if value == 0.0:  # before the cache, for which 0.0 and -0.0 are one key
         return (0, "", 1) if math.copysign(1.0, value) > 0 else (0, "", 0)
@@ -62,7 +65,12 @@ def _spelled(value: float) -> tuple[int, str, int]:
     fraction = Fraction(value).limit_denominator(1024)
     if fraction.denominator and fraction.numerator / fraction.denominator == value and abs(fraction.numerator) < 10**6:
         return fraction.numerator, "", fraction.denominator
+    for p, (name, known) in itertools.product((1, -1, 2, -2), CONSTANTS.items()):
+        if p * known == value:
+            return p, name, 1
     for name, known in CONSTANTS.items():
+        if " / " in name:  # parts of it are written with another
+            continue
         for q in (1, 2, 3, 4, 6):
             ratio = value * q / known
             p = round(ratio) if abs(ratio) < LARGEST + 0.5 else 0
@@ -95,18 +103,22 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
     if (exact_product([number]) is None or number.is_integer()) and not all(value.is_integer() for value in below):
         found = _as_quotient(number / math.prod(below))  # 8 pi / (16 pi**2) is 1 / (2 pi)
         above, *divisors = found if len(found) > 1 else (above, *divisors)
+    factors = []
+    for value in [one for one in divisors if spelled(one)[1].startswith("/")]:
+        over_it, *under_it = _as_quotient(value)  # what divides by a quotient multiplies by its divisor
+        divisors = [one for one in divisors if one != value] + [over_it] * (over_it != 1.0)
+        factors += [one for one in under_it if one != 1.0]
     whole = exact_product([value for value in divisors if value.is_integer()])
     if whole is None:
         return None
     above, whole = _in_lowest_terms(above, whole)
     divisors = [whole] * (whole != 1.0) + [value for value in divisors if not value.is_integer()]
     rest = [arg for arg in under if arg.kind != "number"]
-    if above == number and divisors == [arg.data for arg in under[: len(under) - len(rest)]]:
+    if not factors and above == number and divisors == [arg.data for arg in under[: len(under) - len(rest)]]:
         return None
     others = over if top is None else exchanged(over, top, [])
-    return reader.product(
-        [reader.number(above), *others] if above != 1.0 else others, [*map(reader.number, divisors), *rest], term.shape
-    )
+    factors = [above] * (above != 1.0) + factors
+    return reader.product([*map(reader.number, factors), *others], [*map(reader.number, divisors), *rest], term.shape)
 
 
 def _in_lowest_terms(above: float, below: float) -> tuple[float, float]:
@@ -225,6 +237,33 @@ def _range(reader: Reader, values: np.ndarray) -> Term | None:
     if step == 0 or not np.array_equal(again, values) or not all(v.is_integer() for v in (first, step)):
         return None
     return reader.make("arange", (), (first, stop, step), values.shape)
+
+
+@RULES.of("sum")
+def _numbers_together(reader: Reader, term: Term) -> Term | None:
+    """Write 1 + 2 (1 - x) as 3 - 2 x, in whole numbers."""
+    alone = [k for k, arg in enumerate(term.args) if arg.kind == "number"]
+    if len(alone) != 1:
+        return None
+    for k, (arg, minus) in enumerate(term.pairs[:_MOST]):
+        plain = arg.kind == "product" and len(arg.args) == 2 and not any(arg.data)
+        if not plain or arg.args[0].kind != "number" or arg.args[1].kind != "sum" or len(arg.args[1].args) != 2:
+            continue
+        times, inner = arg.args
+        held = next((pair for pair in inner.pairs if pair[0].kind == "number"), None)
+        other = next((pair for pair in inner.pairs if pair[0].kind != "number"), None)
+        if held is None or other is None or other[0].shape != term.shape:
+            continue
+        own, negative = term.pairs[alone[0]]
+        whole = [one.data for one in (own, times, held[0])]
+        if not all(value.is_integer() and abs(value) < 1e6 for value in whole):
+            continue
+        total = (-1) ** negative * own.data + (-1) ** (minus + held[1]) * times.data * held[0].data
+        multiple = reader.product([times, other[0]], [], other[0].shape)
+        rest = [pair for at, pair in enumerate(term.pairs) if at not in (alone[0], k)]
+        numbers = [(reader.number(abs(total)), total < 0)] if total else []
+        return reader.sum([*numbers, (multiple, minus != other[1]), *rest], term.shape)
+    return None
 
 
 #: Pairs of functions whose squares add up to 1, the second with this sign.

@@ -30,12 +30,14 @@ from ...graph import (
     rebuild,
     reshape,
     slicing,
+    zeros,
 )
 from ...graph import reduce as reduce_axes
 from ...graph.deltas.einsum import einsum, is_structured
 from ...graph.scalars.arithmetic import ARITHMETIC, powers_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
 from ...graph.sizes import fixed
+from ..arrays import uniform
 from ..facts import is_definite
 from ..rewriter import MOST_TERMS, make, multiplied, rule, settle, spread
 from .chains import without_inverses
@@ -94,6 +96,20 @@ def _joined_numbers(node: Node) -> Node | None:
     if not few or node.dtype is not REAL or not all(arg.is_constant for arg in node.args):
         return None
     return constant(np.concatenate([arg.value for arg in node.args], axis=node.payload.axis))
+
+
+@rule("scatter", "eye(3)[[2, 0]].T @ [1, 2]", "[2, 0, 1]")
+def _scattered_numbers(node: Node) -> Node | None:
+    """Write a few numbers that are put among zeros as one array."""
+    (x,) = node.args
+    shape, repeated = fixed(node.shape), uniform(x)
+    value = x.value if x.is_constant else None if repeated is None else scalar_constant(repeated)
+    if shape is None or node.size > _NUMBERS or value is None:
+        return None
+    made = np.zeros(shape)
+    places = (slice(None),) * (node.payload.axis + node.ndim)
+    np.add.at(made, (*places, list(node.payload.indices)), value)
+    return constant(made)
 
 
 @rule("slice", "[[A, B], [C, D]][:, :k]", "[[A], [C]]", "reading", inside="concatenate")
@@ -303,6 +319,8 @@ def array_of(entries: npt.NDArray[np.object_]) -> Node:
     if not entries.ndim:
         entry: Node = entries.item()
         return entry
+    if not len(entries):
+        return zeros(entries.shape)
     rows = [array_of(entries[k, ...]) for k in range(len(entries))]
     return settle(concatenate([reshape(row, (1, *row.shape)) for row in rows], 0))
 

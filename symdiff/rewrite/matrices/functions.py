@@ -35,6 +35,7 @@ from ...graph import (
     Node,
     broadcast_to,
     canonical,
+    concatenate,
     constant,
     contract,
     delta,
@@ -52,6 +53,7 @@ from ...graph import (
     substitute,
     swap,
     whole,
+    zeros,
 )
 from ...graph.contractions import spectrum, spectrum_parameter
 from ...graph.deltas.einsum import einsum
@@ -120,7 +122,9 @@ def exponential_of(x: Node, direction: Node | None = None) -> Node:
     """Return the exponential of matrices, or its derivative in a direction; nan where the 1-norm is above 22,000."""
     lead = x.shape[:-2]
     axes = tuple(range(x.ndim))
-    norm = reduce("max", contract([apply("abs", x)], [axes], (*axes[:-2], axes[-1])), (x.ndim - 2,))
+    columns = contract([apply("abs", x)], [axes], (*axes[:-2], axes[-1]))
+    # a matrix without columns has the norm 0
+    norm = reduce("max", concatenate([columns, zeros((*lead, 1))], x.ndim - 2), (x.ndim - 2,))
     # as many halvings as bring the norm below THETA
     times = apply("maximum", apply("ceil", apply("log2", norm / THETA)), 0.0)
     known = where(compare("less_equal", times, float(SQUARINGS)), 1.0, nan)

@@ -136,6 +136,11 @@ def check(
     unknown = sorted(given.keys() - inputs.keys())
     if unknown:
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
+    for name, number in given.items():
+        try:
+            np.asarray(number, None if name in fixed else float)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"at= has {number!r:.60} for {name}; expected numbers") from None
     moving = [node for node in inputs_of(outputs) if node.dtype is not INT and node.name not in fixed]
     chosen = list(map(Array, moving)) if wrt is None else read.variables(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]

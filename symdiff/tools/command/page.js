@@ -34,7 +34,7 @@ function question() {
     const [name, ...facts] = words(part);
     for (const fact of facts) (declared[fact] ??= []).push(name);
   }
-  const shapes = at.shapes.value.match(/[^\s=,]+\s*=\s*(\([^)]*\)|[^\s=]+(?:\s*,\s*[^\s=]+(?!\s*=))*)/g) ?? [];
+  const shapes = at.shapes.value.match(/[^\s=,]+\s*=\s*(\([^)]*\)|[^\s=,]+(?:\s*,\s*[^\s=,]+(?![^\s=,]*\s*=))*)/g) ?? [];
   return {
     formula: at.formula.value, wrt: at.wrt.value.split(",").map((name) => name.trim()).filter(Boolean),
     shapes: shapes.map((one) => one.replaceAll(" ", "")), declared, kind: at.wrt.value.trim() ? at.kind.value : "auto",
@@ -139,6 +139,7 @@ async function derive() {
   const own = running = new AbortController();
   remember();
   at.more.hidden = true;
+  at.results.className = "";
   if (!at.formula.value.trim()) { at.results.replaceChildren(); say(""); return; }
   try {
     const found = await ask("derive", question(), own.signal);
@@ -146,6 +147,7 @@ async function derive() {
     say(found.rewrites.length ? `rewritten for accuracy: ${found.rewrites.join(", ")}` : "");
   } catch (error) {
     if (own.signal.aborted) return;
+    at.results.className = "old";
     say(error.message, true);
   }
 }

@@ -128,7 +128,11 @@ def benchmark(
     kernel: Kernel, batches: Sequence[int] | None = None, *, sizes: Mapping[str, int] | None = None, seed: int = 0
 ) -> Benchmark:
     """Time a kernel; see :meth:`symdiff.Kernel.benchmark`."""
-    if batches is not None and (not batches or any(isinstance(b, bool) or int(b) != b or b < 1 for b in batches)):
+    if batches is not None and not (
+        isinstance(batches, Sequence | np.ndarray)
+        and len(batches)
+        and all(isinstance(b, int | np.integer) and not isinstance(b, bool) and b > 0 for b in batches)
+    ):
         raise ArgumentError(f"batches={batches!r:.60}; expected whole numbers from 1 up")
     if sizes is not None and not isinstance(sizes, Mapping):
         raise ArgumentError(f"sizes={sizes!r:.60}; expected a mapping of letters to numbers")

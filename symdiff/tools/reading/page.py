@@ -11,13 +11,14 @@ import html
 import math
 import re
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DataError, SymdiffError
+from ...errors import ArgumentError, DataError, SymdiffError
 from ...frontend.array import Array
 from ...graph import Node, postorder
 from ...graph.scalars.arithmetic import SUMS
@@ -305,6 +306,8 @@ footer { margin-top: 2rem; color: color-mix(in srgb, var(--ink) 65%, var(--paper
 
 def write_page(kernel: Kernel, path: Any, title: str | None, timed: bool, overwrite: bool) -> None:
     """Write the page about a kernel; see :meth:`symdiff.Kernel.report`."""
+    if not isinstance(path, str | PathLike):
+        raise ArgumentError(f"a page at {path!r:.60}; expected the name of a file, such as 'page.html'")
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise DataError(f"{target}: expected a page called *.html")
