@@ -318,7 +318,7 @@ def _reshaped(node: Node, known: dict[Node, Entries]) -> Entries | None:
     (x,), shape = node.args, fixed(node.shape)
     if x.shape == ():
         return {(0,) * node.ndim: x}
-    before, inside = fixed(x.shape), known.get(x)
+    before, inside = fixed(x.shape), _listed(x, known) if x.is_concatenation and node.ndim > 1 else known.get(x)
     if inside is None or shape is None or before is None:
         return None
     return {

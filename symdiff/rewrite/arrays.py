@@ -530,8 +530,14 @@ def _side_by_side(first: Node, second: Node) -> Node | None:
     others = all(item == whole[k] for k, item in enumerate(first.payload.items) if k != axis)
     if not others or length is None or rest is None or (start, step, pace) != (0, 1, 1):
         return None
-    beside = further == length and length + rest == first.shape[axis]
-    return concatenate([first.args[0], second.args[0]], axis) if beside else None
+    if further != length or length + rest != first.shape[axis]:
+        return None
+    pieces = [
+        piece
+        for x in (*first.args, *second.args)
+        for piece in (x.args if x.is_concatenation and x.payload.axis + x.ndim == axis else (x,))
+    ]
+    return concatenate(pieces, axis)
 
 
 @rule("stop_gradient", "stop_gradient(2)", "2")

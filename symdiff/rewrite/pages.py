@@ -109,6 +109,7 @@ LOGARITHMS = (
     Identity("exp(x) - 1 -> expm1(x)", "stability"),
     Identity("1 - sigmoid(x) -> sigmoid(-x)", "stability"),
     Identity("2 * sigmoid(x) - 1 -> tanh(x / 2)", "stability"),
+    Identity("sigmoid(x) - sigmoid(-x) -> tanh(x / 2)", "stability"),
     Identity("1 + tanh(x) -> 2 * sigmoid(2 * x)", "stability"),
     Identity("1 - tanh(x) -> 2 * sigmoid(-2 * x)", "stability"),
     Identity("1 - tanh(x)**2 -> sech(x)**2", "stability"),
