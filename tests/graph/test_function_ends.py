@@ -194,6 +194,8 @@ def test_nan_in_gives_nan_out_of_every_derivative(name: str) -> None:
         assert all(math.isnan(v) for v in everywhere(by, **values))
 
 
+#: Functions that SciPy has no value of where these are infinite.
+SCIPY_NAN = ("i0", "i1", "k1", "k1e", "log_i1", "log_k1")
 EXTREMES = (0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, LARGEST, -LARGEST, 5e-324, 3.0, -800.0, 1e10)
 
 
@@ -205,8 +207,10 @@ def test_every_backend_says_the_same_far_out(name: str) -> None:
     at = np.array(list(itertools.product(EXTREMES, repeat=len(args))))
     if name == "pseudo_huber_slope":  # a difference that cancels for widths below 0, which no loss has
         at = at[~(at[:, 0] < 0)]
-    if name == "erfcinv":  # SciPy takes half of the least number, which is 0
+    if name in ("erfcinv", "log_i1"):  # half of the least number is 0
         at = at[at[:, 0] != 5e-324]
+    if name.endswith("_near"):  # not used further out, where SciPy rounds the phase
+        at = at[~(np.abs(at[:, 0]) > 1e8)]
     apart = 1e-300
     if name.startswith("log_rising"):  # differences of log Γ, which each library rounds its own way
         at, apart = at[((at[:, -2:] > 0) & (at[:, -2:] < 100)).all(axis=1)], 1e-13
@@ -217,7 +221,8 @@ def test_every_backend_says_the_same_far_out(name: str) -> None:
         by_numpy, by_interpreter = (
             sd.compile(f, args, backend=backend)(*at.T) for backend in ("numpy", "interpreter")
         )
-        np.testing.assert_allclose(by_interpreter, by_numpy, rtol=1e-12, atol=apart)
+        known = ~np.isnan(by_numpy) | (name not in SCIPY_NAN)
+        np.testing.assert_allclose(by_interpreter[known], by_numpy[known], rtol=1e-12, atol=apart)
 
 
 @pytest.mark.parametrize("name", [n for n, row in FUNCTIONS.items() if BOOL in (row.gives, row.takes)])
