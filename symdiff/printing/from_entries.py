@@ -44,6 +44,7 @@ from ..graph.scalars.arithmetic import PowerProduct
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed
 from ..ground.gc_pause import paused
+from ..rewrite.cancelling.kinks import without_limits
 from ..rewrite.cancelling.lowest_terms import wholes_in_lowest_terms
 from ..rewrite.cancelling.monomials import monomial, total_of, written
 from ..rewrite.rewriter import finish, make, shorten
@@ -205,7 +206,7 @@ def present(root: Node, *, derived: bool) -> Node:
     """
     if not derived:
         return _made_whole(root, derived=False)
-    finished = finish([root])[0]
+    finished = finish([without_limits(root)])[0]
     whole = wholes_in_lowest_terms(finished)
     forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
     whole_forms = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]

@@ -303,7 +303,9 @@ def test_limits_beside_ties_rows_and_letters() -> None:
     rows = sd.hessian("sum(norm(X, axis=1)*norm(sin(X), axis=1))", "X", X=(2, 2))
     by_rows = sd.compile(rows, backend="interpreter")([[1.0, 2.0], [0.0, 0.0]])
     np.testing.assert_allclose(by_rows[1, :, 1], two, atol=1e-15)
-    letters = sd.compile(sd.hessian("norm(x)*norm(sin(x))", "x", x="n"), ["x"], backend="interpreter")
+    shown = sd.hessian("norm(x)*norm(sin(x))", "x", x="n")
+    assert "where" not in str(shown)  # as quotients that are right at 0, it is shown as written
+    letters = sd.compile(shown, ["x"], backend="interpreter")
     np.testing.assert_allclose(letters(np.zeros(5)), 2 * np.eye(5), atol=1e-15)
     along = sd.compile("hvp(norm(x)*norm(sin(x)), x, v)", x=2, v=2, backend="interpreter")
     np.testing.assert_allclose(along([0.0, 0.0], [1.0, 2.0]), [2.0, 4.0], rtol=1e-15)
