@@ -236,10 +236,10 @@ def others_along_line(node: Node) -> Node | None:
     x = reshape(line, node.shape)
     ends = [whole(size) for size in x.shape[:-1]]
     first = broadcast_to(constant(1.0), (*x.shape[:-1], 1))
-    before = slicing(cumulative("cumprod", x, x.ndim - 1), (*ends, (0, 1, n - 1)))
-    behind = slicing(cumulative("cumprod", x, x.ndim - 1, True), (*ends, (1, 1, n - 1)))
-    joined = tuple([concatenate(parts, x.ndim - 1) for parts in ([first, before], [behind, first])])
-    return elementwise("multiply", joined)
+    before, behind = (concatenate(parts, x.ndim - 1) for parts in ([first, x], [x, first]))  # of n + 1, as n may be 0
+    products = cumulative("cumprod", before, x.ndim - 1), cumulative("cumprod", behind, x.ndim - 1, True)
+    parts = [slicing(one, (*ends, (at, 1, n))) for at, one in enumerate(products)]
+    return elementwise("multiply", tuple(parts))
 
 
 def as_recurrence(node: Node) -> Node:

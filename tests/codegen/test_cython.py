@@ -40,6 +40,10 @@ def every_operation() -> tuple[Program, list[str]]:
     return t.program(), names
 
 
+#: What docs/design.md states of modified Bessel functions, in units of the last place.
+BESSEL = {**dict.fromkeys(("i0", "i1", "i0e", "i1e"), 8), **dict.fromkeys(("k0", "k1", "k0e", "k1e"), 10)}
+
+
 @pytest.mark.exhaustive
 def test_every_operation_is_that_of_native_code() -> None:
     program, names = every_operation()
@@ -51,11 +55,18 @@ def test_every_operation_is_that_of_native_code() -> None:
     for k, name in enumerate(names):
         # SciPy's have no digits where half the argument, or the result, is below the least normal number
         least = (np.abs(x[:, 0]) < 1e-300) | (np.abs(want[k]) < 1e-300)
-        distance = np.where(least & (name in STATED), 0.0, ulps(got[k], want[k]))
+        # SciPy's i0 and i1 are exp(x) times what is small, and infinite, or nan, where exp(x) is
+        over = ~np.isfinite(got[k]) & (np.abs(x[:, 0]) > 709.0) & (name in ("i0", "i1"))
+        # SciPy rounds the phase of waves, which others have beyond 1e8
+        rounded = 4e-15 + 3e-16 * np.sqrt(np.minimum(np.nan_to_num(np.abs(x[:, 0])), 1e8))
+        wave = name.endswith("_near") & ((np.abs(x[:, 0]) > 1e8) | np.isclose(got[k], want[k], rtol=0.0, atol=rounded))
+        least = least & (name in STATED or name in BESSEL)
+        distance = np.where(least | over | wave, 0.0, ulps(got[k], want[k]))
         worst = int(np.argmax(distance))
         # Functions of the vector library are within 4 units in the last place, those of libm within 1 or 2, and those
         # of our own within what is stated for each; Cython's come from SciPy, whose are within 4.
-        most = STATED[name][1] + 4 if name in STATED else 0 if name in EXACT else 6
+        stated = STATED[name][1] if name in STATED else BESSEL.get(name)
+        most = stated + 4 if stated is not None else 0 if name in EXACT else 6
         assert distance[worst] <= most, f"{name}{x[worst]}: {got[k][worst]!r}, {want[k][worst]!r}"
     np.testing.assert_array_equal(got[-1], want[-1])
     assert np.signbit(got[-1][0, 3])
