@@ -392,7 +392,10 @@ def derivative(f: Any, wrt: Array, order: int = 1, *, disconnected: str = "error
         raise ArgumentError(f"order={order!r:.60}; expected a whole number from 0 up{mixed}")
     if order > 20:
         raise LimitError("a derivative of an order over 20, which is the limit")
-    (by,), trail = _group([wrt]), _Trail(f, invertible=invertible)
+    by, *others = _group([wrt])
+    if others:
+        raise ArgumentError(f"a derivative by {1 + len(others)} variables; expected one (sd.gradient takes several)")
+    trail = _Trail(f, invertible=invertible)
     result = nodes.derivative(_formula(f), by, order, disconnected, trail)
     return trail.arrays([result])[0] if order else Array(result, trail.before)
 

@@ -273,7 +273,8 @@ def times(factors: Mapping[Node, int]) -> Node | None:
             part, n = part.args[0], n // 2
         if n > 1:
             value = number(part)
-            part = elementwise("power", (part, constant(float(n)))) if value is None else constant(value**n)
+            known = value is not None and value.is_integer() and 1.0 <= abs(value) <= 2.0 ** (53 / n)
+            part = constant(value**n) if value and known else elementwise("power", (part, constant(float(n))))
         result = part if result is None else elementwise("multiply", (result, part))
     return result
 

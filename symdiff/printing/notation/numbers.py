@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import truediv
 
 import numpy as np
 
@@ -97,11 +98,13 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
         return None
     top = next((arg for arg in over if arg.kind == "number"), None)
     below = [arg.data for arg in under if arg.kind == "number"]
+    if not all(0.0 < abs(value) < math.inf for value in below):
+        return None
     number = 1.0 if top is None else top.data
     above, *divisors = _as_quotient(number)
     divisors += below
     if (exact_product([number]) is None or number.is_integer()) and not all(value.is_integer() for value in below):
-        found = _as_quotient(number / math.prod(below))  # 8 pi / (16 pi**2) is 1 / (2 pi)
+        found = _as_quotient(reduce(truediv, below, number))  # 8 pi / (16 pi**2) is 1 / (2 pi)
         above, *divisors = found if len(found) > 1 else (above, *divisors)
     factors = []
     for value in [one for one in divisors if spelled(one)[1].startswith("/")]:
