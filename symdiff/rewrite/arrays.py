@@ -22,6 +22,7 @@ from ..graph import (
     number,
     pad,
     part_of_part,
+    postorder,
     reshape,
     slicing,
     zeros,
@@ -497,8 +498,8 @@ def _pad_forms(node: Node) -> Node | None:
     return pad(x.args[0], joined, node.shape)
 
 
-#: Most terms of a sum that are compared with each other.
-_WINDOW = 9
+#: Most terms of a sum that are compared with each other, and nodes that are looked at for zeros.
+_WINDOW, _LOOKED = 9, 200
 
 
 @rule("add", "pad(x, (0, n)) + pad(y, (m, 0)), x of m and y of n elements", "concatenate([x, y])", "reading",
@@ -520,7 +521,13 @@ def _pads_side_by_side(node: Node) -> Node | None:
 
 
 def _side_by_side(first: Node, second: Node) -> Node | None:
-    """Return two arrays joined that zeros around each leave to the other, the first one in front."""
+    """Return two arrays joined that zeros around each leave to the other, the first one in front.
+
+    None where one may be a few numbers in zeros itself: all of an array is computed that others are joined to.
+    """
+    below = postorder([*first.args, *second.args], most=_LOOKED)
+    if any(part.is_pad or part.op in ("put", "scatter") for part in below):
+        return None
     apart = [k for k in range(first.ndim) if first.payload.items[k] != second.payload.items[k]]
     if len(apart) != 1 or first.shape != second.shape or first.dtype is not second.dtype:
         return None
