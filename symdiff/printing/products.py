@@ -272,9 +272,9 @@ def times(factors: Mapping[Node, int]) -> Node | None:
         if part.is_root and n % 2 == 0 and len(part.args[0].args) > 1 and sign_of(part.args[0]) > 0:
             part, n = part.args[0], n // 2
         if n > 1:
-            value = number(part)
-            known = value is not None and value.is_integer() and 1.0 <= abs(value) <= 2.0 ** (53 / n)
-            part = constant(value**n) if value and known else elementwise("power", (part, constant(float(n))))
+            value = number(part) or 0.0
+            is_whole_number = value.is_integer() and 1.0 <= abs(value) <= 2.0 ** (53 / n)
+            part = constant(value**n) if is_whole_number else elementwise("power", (part, constant(float(n))))
         result = part if result is None else elementwise("multiply", (result, part))
     return result
 

@@ -508,9 +508,9 @@ def _pads_side_by_side(node: Node) -> Node | None:
     """Join arrays that are put into zeros beside each other, as in the derivative of a roll."""
     terms = terms_of(node, _WINDOW)
     padded = [at for at, (sign, part) in enumerate(terms.parts) if sign > 0 and part.is_pad]
-    for i, j in permutations(padded, 2):
+    for i, j in permutations(padded, 2) if terms.whole else ():
         joined = _side_by_side(terms.parts[i][1], terms.parts[j][1])
-        if joined is None or not terms.whole:
+        if joined is None:
             continue
         result = settle(joined)
         for at, (sign, part) in enumerate(terms.parts):
@@ -525,9 +525,6 @@ def _side_by_side(first: Node, second: Node) -> Node | None:
 
     None where one may be a few numbers in zeros itself: all of an array is computed that others are joined to.
     """
-    below = postorder([*first.args, *second.args], most=_LOOKED)
-    if any(part.is_pad or part.op in ("put", "scatter") for part in below):
-        return None
     apart = [k for k in range(first.ndim) if first.payload.items[k] != second.payload.items[k]]
     if len(apart) != 1 or first.shape != second.shape or first.dtype is not second.dtype:
         return None
@@ -538,6 +535,8 @@ def _side_by_side(first: Node, second: Node) -> Node | None:
     if not others or length is None or rest is None or (start, step, pace) != (0, 1, 1):
         return None
     if further != length or length + rest != first.shape[axis]:
+        return None
+    if any(part.op in _PUTTING for part in postorder([*first.args, *second.args], most=_LOOKED)):
         return None
     pieces = [
         piece

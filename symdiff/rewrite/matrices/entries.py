@@ -218,33 +218,23 @@ def _inverse(matrix: Node) -> Node | None:
 
 def _shown_entries(node: Node) -> npt.NDArray[np.object_] | None:
     """Return the entries of arithmetic and of directions of small arrays, whose own are known."""
-    if node.op == "unit" and len(node.payload.axes) == node.ndim:
-        (x,) = node.args
-        inside = entries_of(x)
-        length = reduce_axes("norm", x, tuple(range(x.ndim)))
-        return None if inside is None else _entrywise("divide", inside, _alone(length))
-    args = node.args
-    if node.is_contraction and {*node.payload.labels} <= {(), node.payload.out} and not node.payload.repeated:
+    op, args = node.op, node.args
+    if op == "unit" and len(node.payload.axes) == node.ndim:
+        op, args = "divide", (*args, reduce_axes("norm", args[0], tuple(range(node.ndim))))
+    elif node.is_contraction and {*node.payload.labels} <= {(), node.payload.out} and not node.payload.repeated:
         op = "multiply"
-    elif node.op in ARITHMETIC and node.size != 1 and all(arg.size == 1 or arg.shape == node.shape for arg in args):
-        op = node.op
-    else:
+    elif op not in ARITHMETIC or not all(arg.size == 1 or arg.shape == node.shape for arg in args):
         return entries_of(node)
-    parts = [_alone(settle(reshape(arg, ()))) if arg.size == 1 else _shown_entries(arg) for arg in args]
+    parts = [entries_of(arg) if arg.size == 1 else _shown_entries(arg) for arg in args]
     known = [part for part in parts if part is not None]
     return _entrywise(op, *known) if len(known) == len(parts) else None
 
 
-def _alone(node: Node) -> npt.NDArray[np.object_]:
-    found = np.empty((), dtype=object)
-    found[()] = node
-    return found
-
-
 def _entrywise(op: str, *parts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     found = np.empty(np.broadcast_shapes(*[part.shape for part in parts]), dtype=object)
+    spread_out = [np.broadcast_to(part, found.shape) for part in parts]
     for place in np.ndindex(found.shape):
-        args: list[Node] = [part.item(place) if part.ndim else part.item() for part in parts]
+        args: list[Node] = [part.item(*place) for part in spread_out]
         found[place] = _product(args) if op == "multiply" else make(op, *args)
     return found
 
