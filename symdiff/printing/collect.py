@@ -50,7 +50,6 @@ from .products import (
     times,
     whole_exponent,
     without,
-    without_roots,
 )
 
 
@@ -362,10 +361,11 @@ class _Collector:
             else:  # a sum inside: it stands in this product alone
                 result.take(self.sum(part), power)
         for made, power in shared:
-            if result.meets(self.parts[made]):
+            if result.meets(self.parts[made]) or self.parts[made] == CollectedProduct(-1.0, self.parts[made].over):
                 result.merge(self.parts[made], power)
             else:
                 result.take(made, power)
+        result.gather_numbers()
         self.spend(result)
         return self.divided(result)
 
@@ -581,7 +581,7 @@ class _Collector:
         self, common: CollectedProduct, terms: Sequence[CollectedProduct], shape: Shape
     ) -> CollectedProduct:
         """Write what terms have in common in front of the sum of what is left of them."""
-        common.take(self.total([without_roots(without(term, common), common) for term in terms], shape), 1)
+        common.take(self.total([without(term, common) for term in terms], shape), 1)
         return common
 
     def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:
