@@ -39,6 +39,7 @@ from ..rewrite.arrays import broadcast_labels
 from ..rewrite.inlining import with_names, without_names
 from ..rewrite.matrices.symmetry import upright
 from ..rewrite.rewriter import make, spread
+from ..rewrite.stability.exponents import linear
 from ..rewrite.stability.lengths import shown_lengths
 from .products import (
     WINDOW,
@@ -289,6 +290,8 @@ class _Collector:
         self.beginning: dict[object, dict[Node, int]] = {}
         #: Number of factors that are written for each.
         self.lengths: dict[Node, int] = {}
+        #: Exponents that are sums by their terms.
+        self.exponents: dict[object, Node] = {}
         #: Sums of products of arrays by their factors.
         self.dots: dict[object, Node] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
@@ -357,7 +360,7 @@ class _Collector:
                 elif count:
                     result.merge(self.factors(base), power * count)
                 else:
-                    result.take(rebuild(part, tuple([self.new[arg] for arg in part.args])), power)
+                    result.take(self.power(part), power)
             else:  # a sum inside: it stands in this product alone
                 result.take(self.sum(part), power)
         for made, power in shared:
@@ -368,6 +371,13 @@ class _Collector:
         result.gather_numbers()
         self.spend(result)
         return self.divided(result)
+
+    def power(self, node: Node) -> Node:
+        """Rebuild a power; exponents that differ by the order of their terms are one."""
+        base, exponent = (self.new[arg] for arg in node.args)
+        if exponent.is_additive:
+            exponent = self.exponents.setdefault(frozenset(linear(exponent).items()), exponent)
+        return rebuild(node, (base, exponent))
 
     def spend(self, product: CollectedProduct) -> None:
         """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
