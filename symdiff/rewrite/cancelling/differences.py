@@ -224,10 +224,10 @@ def _of_powers(x: Node, y: Node, p: Node) -> tuple[Node, Node | None]:
     Where t is large nothing cancels, and the powers have more digits. Of few factors it is a sum of products, and t None.
     """
     n = scalar_constant(p)
-    if n is not None and n.is_integer() and abs(n) <= _FEW:
-        count = int(abs(n))
-        total = total_of([(1.0, powers_multiplied([(x, k), (y, count - 1 - k)], 1.0)) for k in reversed(range(count))])
-        return (total if n > 0.0 else -total / powers_multiplied([(x, count), (y, count)], 1.0)), None
+    if n is not None and n.is_integer() and 0.0 < n <= _FEW:
+        count = int(n)
+        powers = [powers_multiplied([(x, count - 1 - k), (y, k)], 1.0) for k in range(count)]
+        return total_of([(1.0, power) for power in powers]), None
     is_one = scalar_constant(y) == 1.0
     distance = total_of(_terms_of_distance(x, y))
     u = distance if is_one else distance / y

@@ -454,8 +454,9 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> 
             argument = None if known is None else decomposed(known[1])
             if known is not None and argument is not None and argument.powers == own.powers:
                 inside.append((base, known, argument.number))
-        if len(inside) > 1 or any(product.powers[base] != 1 or base.op == "expm1" for base, _, _ in inside):
+        if len(inside) > 1 or any(product.powers[base] != 1 for base, _, _ in inside):
             return None
+        less_one = any(base.op == "expm1" for base, _, _ in inside)
         for base, _, _ in inside:
             del product.powers[base]
         k = _exponent_of(product, own) if product.powers else 0
@@ -464,8 +465,8 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> 
         number = c * product.number
         for _, (name, u, skipped), a in inside:
             parts.append((number, name, u, a, skipped, k))
-        if not inside:
-            polynomial[k] = polynomial.get(k, 0.0) + number
+        if less_one or not inside:
+            polynomial[k] = polynomial.get(k, 0.0) + (-number if less_one else number)
     if not parts or sum(name in _GROWING for _, name, *_ in parts) > 1:
         return None
     return _cancelled(parts, polynomial, own)
@@ -478,7 +479,7 @@ def _holds_function(part: Node) -> bool:
         if not todo:
             break
         part = peel(todo.pop())
-        if part.op in NAMES or part.op in ROWS or part.op == "exp2":
+        if part.op in NAMES or part.op in ROWS or part.op in ("exp2", "expm1"):
             return True
         if part.op in PRODUCTS:
             todo += part.args
