@@ -132,8 +132,10 @@ def _vanishing_quotient(node: Node) -> Vanishing | None:
 
 def _squares(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     """Return how r (p**2 - q**2) vanishes, by p - q and p + q: ``sinh(x)**2 - x**2``."""
+    if len(terms) != 2 or not any(_holds_square(part) for _, part in terms):
+        return None
     products = [decomposed(part) for _, part in terms]
-    if len(terms) != 2 or None in products:
+    if None in products:
         return None
     (c, one), (d, other) = ((sign * own.number, own.powers)
                             for (sign, _), own in zip(terms, products, strict=True) if own)  # fmt: skip
@@ -154,6 +156,14 @@ def _squares(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     factors = [*common, *((each, 1) for each in (quotient, gap.beside, total.beside) if each is not None)]
     number = math.copysign(total.number, c) * (along.number / own.number) ** total.order
     return Vanishing(gap.number, gap.argument, gap.kind, gap.order + total.order, powers_multiplied(factors, number))
+
+
+def _holds_square(part: Node) -> bool:
+    """Tell whether a term has a power of a function that vanishes as a factor."""
+    part = peel(part)
+    if part.op in PRODUCTS:
+        return any(map(_holds_square, part.args))
+    return part.is_power and (part.args[0].op in _ONCE or part.args[0].op == "expm1")
 
 
 def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
