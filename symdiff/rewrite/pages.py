@@ -181,6 +181,8 @@ LOGARITHMS = (
     Identity("(1 + tan(x)**2) / tan(x) -> 2 / sin(2 * x)", "shown"),
     Identity("sech(x)**2 / (1 + tanh(x)**2) -> sech(2 * x)", "shown"),
     Identity("exp(x) / (exp(x) - 1)**2 -> 1 / (4 * sinh(x / 2)**2)", "shown"),
+    Identity("exp(x + log_sigmoid(t) / 2 + log_sigmoid(-t) / 2) -> exp(x) * sech(t / 2) / 2", "shown"),
+    Identity("exp(x + log_sigmoid(t)) -> exp(x) * sigmoid(t)", "shown"),
     Identity("sigmoid(x) + sigmoid(-x) -> 1", "derived"),
     Identity("logaddexp(x, x) -> x + log(2)", "stability"),
 )
