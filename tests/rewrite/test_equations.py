@@ -82,8 +82,8 @@ def domain_of(equation: Identity) -> dict[str, tuple[float, float]]:
     inner = left.args[-1] if isinstance(left, Applied) and of_another else None
     if not isinstance(inner, Applied) or len(inner.args) < 2:
         return {}
-    names = [arg.name for arg in inner.args if isinstance(arg, Letter)]
-    return dict(zip(names, FUNCTIONS[inner.op].domain, strict=True))
+    domains = zip(inner.args, FUNCTIONS[inner.op].domain, strict=True)
+    return {arg.name: domain for arg, domain in domains if isinstance(arg, Letter)}
 
 
 def sides(equation: Identity, values: dict[str, Any], nodes: dict[str, Node]) -> list[Any]:

@@ -21,6 +21,7 @@ from ...graph.kinds import INVERSE, bit_of
 from ...graph.scalars.arithmetic import SUMS, PowerProduct, factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.differences import BY_FUNCTION
 from ...graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
+from ...ground.gc_pause import noted
 from ..rewriter import multiplied, rule, spread, stabilize
 from ..stability.exponents import added, as_node, decomposed, linear, powers_multiplied
 from .monomials import TERMS, like, monomial, terms_in, total_of, written
@@ -171,7 +172,7 @@ _ZERO = constant(0.0)
 
 
 class _Difference(NamedTuple):
-    """c (f(x) - f(y)): f(x) = x**p with an exponent, otherwise without a name c log(x / y), which is real below 0, too."""
+    """c (f(x) - f(y)), or c (x**p - y**p); without a name c log(x / y), which is real below 0, too."""
 
     c: float
     function: str
@@ -204,7 +205,8 @@ def _divided_difference(node: Node) -> Node | None:
                 return made
             if size.shape == node.shape:
                 near = compare("less", elementwise("size_of_distance", (size,)), 1.0)
-                return where(near, *stabilize([made]), node)
+                (made,) = stabilize([made])
+                return where(near, made, node)
     return None
 
 
@@ -221,13 +223,13 @@ def _value(found: _Difference) -> tuple[Node, Node | None]:
 def _of_powers(x: Node, y: Node, p: Node) -> tuple[Node, Node | None]:
     """Return (x**p - y**p) / (x - y), and t: with u = (x - y) / y and t = p log(1 + u), exp(t) = (x / y)**p.
 
-    Where t is large nothing cancels, and the powers have more digits. Of few factors it is a sum of products, and t None.
+    Where t is large nothing cancels, and the powers have more digits. Of few factors it is a sum of products, without t.
     """
     n = scalar_constant(p)
-    if n is not None and n.is_integer() and abs(n) <= _FEW:
-        count = int(abs(n))
-        total = total_of([(1.0, powers_multiplied([(x, k), (y, count - 1 - k)], 1.0)) for k in reversed(range(count))])
-        return (total if n > 0.0 else -total / powers_multiplied([(x, count), (y, count)], 1.0)), None
+    if n is not None and n.is_integer() and 0.0 < n <= _FEW:
+        count = int(n)
+        powers = [powers_multiplied([(x, count - 1 - k), (y, k)], 1.0) for k in range(count)]
+        return total_of([(1.0, power) for power in powers]), None
     is_one = scalar_constant(y) == 1.0
     distance = total_of(_terms_of_distance(x, y))
     u = distance if is_one else distance / y
@@ -250,6 +252,7 @@ def _terms_of_distance(x: Node, y: Node) -> list[tuple[float, Node]]:
     return [*rest, (math.copysign(1.0, total), constant(abs(total)))] if total else rest
 
 
+@noted
 def _differences(node: Node) -> list[_Difference]:
     """Return a node as differences of one function at two places, at the second of which it may vanish."""
     found = _difference(node)

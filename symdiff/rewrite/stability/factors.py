@@ -132,8 +132,10 @@ def _vanishing_quotient(node: Node) -> Vanishing | None:
 
 def _squares(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     """Return how r (p**2 - q**2) vanishes, by p - q and p + q: ``sinh(x)**2 - x**2``."""
+    if len(terms) != 2 or not any(_holds_square(part) for _, part in terms):
+        return None
     products = [decomposed(part) for _, part in terms]
-    if len(terms) != 2 or None in products:
+    if None in products:
         return None
     (c, one), (d, other) = ((sign * own.number, own.powers)
                             for (sign, _), own in zip(terms, products, strict=True) if own)  # fmt: skip
@@ -154,6 +156,14 @@ def _squares(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
     factors = [*common, *((each, 1) for each in (quotient, gap.beside, total.beside) if each is not None)]
     number = math.copysign(total.number, c) * (along.number / own.number) ** total.order
     return Vanishing(gap.number, gap.argument, gap.kind, gap.order + total.order, powers_multiplied(factors, number))
+
+
+def _holds_square(part: Node) -> bool:
+    """Tell whether a term has a power of a function that vanishes as a factor."""
+    part = peel(part)
+    if part.op in PRODUCTS:
+        return any(map(_holds_square, part.args))
+    return part.is_power and (part.args[0].op in _ONCE or part.args[0].op == "expm1")
 
 
 def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
@@ -454,8 +464,9 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> 
             argument = None if known is None else decomposed(known[1])
             if known is not None and argument is not None and argument.powers == own.powers:
                 inside.append((base, known, argument.number))
-        if len(inside) > 1 or any(product.powers[base] != 1 or base.op == "expm1" for base, _, _ in inside):
+        if len(inside) > 1 or any(product.powers[base] != 1 for base, _, _ in inside):
             return None
+        less_one = any(base.op == "expm1" for base, _, _ in inside)
         for base, _, _ in inside:
             del product.powers[base]
         k = _exponent_of(product, own) if product.powers else 0
@@ -464,8 +475,8 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> 
         number = c * product.number
         for _, (name, u, skipped), a in inside:
             parts.append((number, name, u, a, skipped, k))
-        if not inside:
-            polynomial[k] = polynomial.get(k, 0.0) + number
+        if less_one or not inside:
+            polynomial[k] = polynomial.get(k, 0.0) + (-number if less_one else number)
     if not parts or sum(name in _GROWING for _, name, *_ in parts) > 1:
         return None
     return _cancelled(parts, polynomial, own)
@@ -478,7 +489,7 @@ def _holds_function(part: Node) -> bool:
         if not todo:
             break
         part = peel(todo.pop())
-        if part.op in NAMES or part.op in ROWS or part.op == "exp2":
+        if part.op in NAMES or part.op in ROWS or part.op in ("exp2", "expm1"):
             return True
         if part.op in PRODUCTS:
             todo += part.args
