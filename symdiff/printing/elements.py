@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..graph import Node, constant, inputs_of, label_sizes, postorder, reshape, slicing
+from ..graph import Node, constant, inputs_of, label_sizes, postorder, reshape, slicing, zeros
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import factors_of
@@ -61,7 +61,9 @@ def by_elements(root: Node, shortest: Callable[[Node], Node]) -> Node | None:
         if found is None or count > _ALL:
             return None
         known[node] = found
-    return array_of(_shown(known[root], shortest))
+    shown = _shown(known[root], shortest)
+    nothing = all(scalar_constant(one) == 0.0 for one in shown.flat)
+    return zeros(root.shape) if nothing else array_of(shown)
 
 
 def _shown(elements: Elements, shortest: Callable[[Node], Node]) -> Elements:

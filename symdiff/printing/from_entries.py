@@ -300,10 +300,6 @@ def _made_whole(root: Node, *, derived: bool) -> Node:
     return _assembled(new, entries, root, derived)
 
 
-def _length(formula: Node) -> int:
-    return len(postorder([formula]))
-
-
 def _text_length(formula: Node) -> int:
     layout = lay_out([formula], TextStyle([str(leaf.name) for leaf in inputs_of([formula])]), derived=True)
     return sum(map(len, layout.results)) + sum(len(name) + len(value) for name, value in layout.definitions)
@@ -315,8 +311,8 @@ def _shortest(derivative: Node) -> Node:
     plain = collect(derivative)
     if not has_unit_axes(order):
         return plain
-    other = as_columns(collect(without_axes_of_one(order)))
-    return min(plain, other, key=_length)
+    vectors = collect(without_axes_of_one(order))
+    return min(plain, as_columns(vectors), vectors, key=_text_length)
 
 
 def _entries(node: Node, known: dict[Node, Entries]) -> Entries | None:
