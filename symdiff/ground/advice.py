@@ -22,7 +22,7 @@ OPTIONS: Mapping[str, str] = {
     "wrt": "; a derivative is compiled by sd.compile(sd.gradient(f, 'x'))",
 }
 
-#: Declarations of symbols that other libraries have.
+#: Declarations of symbols, and options of one function, that another library or function has.
 FACTS: Mapping[str, str] = {
     **dict.fromkeys(("psd", "spd", "pd", "posdef"), "write positive_definite=True"),
     **dict.fromkeys(("sym", "hermitian"), "write symmetric=True"),
@@ -30,6 +30,8 @@ FACTS: Mapping[str, str] = {
     "negative": "write between=(None, 0)",
     "nonzero": "formulas need no such declaration",
     "real": "every symbol is real",
+    **dict.fromkeys(("length", "n_steps", "num_steps", "steps"), "a number of steps is n="),
+    "sizes": "sizes are those of the examples; sd.from_jax takes letters for them",
     "integer": "write sd.index('i') or sd.indices('i', n) for positions",
     **dict.fromkeys(("bounds", "domain", "interval"), "write between=(lower, upper)"),
 }
@@ -300,6 +302,14 @@ TEXT: Mapping[str, str] = {
     "grad": "write gradient(f, x)",
     "hess": "write hessian(f, x)",
     "jac": "write jacobian(f, x)",
+    **dict.fromkeys(("jn", "besselj"), "write jv(n, x)"),
+    "kn": "write kv(n, x)",
+    "yn": "write yv(n, x)",
+    "sph_harm": "write sph_harm_y_real(n, m, theta, phi) and sph_harm_y_imag of the same",
+    "boys": "write gamma(n + 1/2) * gammainc(n + 1/2, x) / (2 * x**(n + 1/2))",
+    "logcumsumexp": "write log(cumsum(exp(x - m))) + m with m = max(x)",
+    "airy": "write airyai(x), airybi(x)",
+    **dict.fromkeys(("lim", "limit"), "limits are not offered"),
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
     **dict.fromkeys(("scan", "iterate"), LOOPS),

@@ -106,6 +106,7 @@ def _refuse_call(
 
     all_of_them = [*signature(function).parameters.values()]
     known = [p.name for p in all_of_them if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    several = [f"*{p.name}" for p in all_of_them if p.kind == p.VAR_POSITIONAL]
     own = f"{function.__name__}() " in words or "<locals>." in words
     if "unexpected keyword argument" in words:
         for name in given:
@@ -113,7 +114,7 @@ def _refuse_call(
                 close = names_near(name, known[len(args) :])
                 meant = f"did you mean {close[0]!r}? Expected" if close else "expected"
                 hint = f"{FACTS[name]}; expected" if name in FACTS else meant
-                raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join(known)}")
+                raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join([*known, *several])}")
     plain = [p.replace(annotation=p.empty) for p in all_of_them if p.name != "self"]
     form = str(Signature(plain))[1:-1]
     if own and "required positional argument" in words:

@@ -433,8 +433,23 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, 
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)
     common, found = _apart(found) if derived else (None, found)
-    whole = _stack(found, shape, ())
+    whole = _array_of_elements(found, shape) or _stack(found, shape, ())
     return whole if common is None else elementwise("multiply", (common, whole))
+
+
+def _array_of_elements(found: Entries, shape: tuple[int, ...]) -> Node | None:
+    """Return the array whose elements, all of them in order, entries are."""
+    whole: Node | None = None
+    for index in np.ndindex(*shape):
+        part = found.get(index)
+        while part is not None and part.is_reshape:
+            (part,) = part.args
+        if part is None or not part.is_slice or (whole is not None and part.args[0] is not whole):
+            return None
+        (whole,) = part.args
+        if whole.shape != shape or tuple(start for start, _, _ in part.payload.items) != index or part.size != 1:
+            return None
+    return whole
 
 
 def _apart(found: Entries) -> tuple[Node | None, Entries]:

@@ -53,6 +53,31 @@ def _sum_of_none(node: Node) -> Node | None:
     return zeros(node.shape) if empty and node.dtype is not BOOL else None
 
 
+@rule("concatenate", "[x[0], x[1], x[2]], concatenate([x[:k], x[k:]])", "x[:3], x", "arrays", inside="slice reshape")
+def _joined_parts(node: Node) -> Node | None:
+    """Take parts of an array that follow one another as one part."""
+    axis = node.payload.axis % node.ndim
+    whole, begin, end = None, 0, None
+    for arg in node.args:
+        part = arg
+        while node.ndim == 1 and part.is_reshape and part.args[0].ndim <= 1:
+            (part,) = part.args
+        if not part.is_slice or part.args[0].ndim != node.ndim or (whole is not None and part.args[0] is not whole):
+            return None
+        start, step, length = part.payload.items[axis]
+        count = 1 if length is None else length
+        others = [item for k, item in enumerate(part.payload.items) if k != axis]
+        sizes = [size for k, size in enumerate(part.args[0].shape) if k != axis]
+        if step != 1 or others != [(0, 1, size) for size in sizes] or (end is not None and start != end):
+            return None
+        (whole,) = part.args
+        begin, end = (start if end is None else begin), start + count
+    assert whole is not None and end is not None  # a concatenation has parts
+    items = [(0, 1, size) for size in whole.shape]
+    items[axis] = (begin, 1, end - begin)
+    return slicing(whole, tuple(items))
+
+
 @rule("contract", "trace(eye(n))", "n", inside="delta")
 def _trace_of_identity(node: Node) -> Node | None:
     """Count the ones of an identity that is summed along its diagonal, which no other factor has."""

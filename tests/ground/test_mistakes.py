@@ -143,6 +143,9 @@ MISTAKES: list[Callable[[], Any]] = [  # each in a frame of its own
     lambda: sd.problem(x @ x, 0 < x < 1, x),
     lambda: sd.problem(x @ x, [], x, [(0, 1)] * 3),
     lambda: sd.matrix("A", 3, 3, psd=True),
+    lambda: sd.scan(lambda c, x: (c, x), 0.0, None, length=3),
+    lambda: sd.gradient("jn(1, x)", "x"),
+    lambda: sd.gradient("logcumsumexp(x) @ x", "x", x=3),
     lambda: x.compile,
     lambda: A.t,
 ]  # fmt: skip

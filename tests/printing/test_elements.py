@@ -91,3 +91,13 @@ def test_elements_have_the_values_of_the_whole(seed: int) -> None:
 def test_what_has_no_elements_is_left_as_it_is() -> None:
     assert by_elements(sd.jacobian(A @ np.sin(X), X).node, lambda one: one) is None  # letters
     assert by_elements(sd.linalg.eigvalsh(sd.matrix("S", 3, 3)).node, lambda one: one) is None
+
+
+def test_all_elements_of_an_array_are_the_array() -> None:
+    q, w = sd.vector("q", 4), sd.vector("w", 2)
+    turned = sd.stack([np.sin(w @ w) * q[k] for k in range(4)])
+    assert str(sd.jacobian(turned, w)) == "2 * cos(w @ w) * outer(q, w)"
+    squares = q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2
+    assert str(sd.gradient(squares / 2, q)) == "q"
+    assert str(sd.gradient(np.sum(np.concatenate([X[:2], X[2:]]) ** 2), X)) == "2 * x"
+    assert str(sd.gradient(q[1] ** 2 + q[0] ** 2, q)) == "[2 * q[0], 2 * q[1], 0, 0]"
