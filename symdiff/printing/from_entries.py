@@ -273,7 +273,8 @@ def _text_length(formula: Node) -> int:
 def _shortest(derivative: Node) -> Node:
     """Return a derivative collected, with its columns as vectors where that is shorter."""
     order = postorder([derivative])
-    plain = collect(derivative)
+    collected = collect(derivative)
+    plain = min(collected, shorten(collected), key=_cost)  # terms that were apart may have met
     if not has_unit_axes(order):
         return plain
     other = as_columns(collect(without_axes_of_one(order)))
