@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..graph import Node, constant, inputs_of, label_sizes, postorder, reshape, slicing, zeros
+from ..graph import REAL, Node, constant, inputs_of, label_sizes, postorder, reshape, slicing, zeros
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import factors_of
@@ -84,8 +84,8 @@ def _elements(
     args = [known[arg] for arg in node.args]
     if not inputs_of([node]) and node.op in STRUCTURE | {"constant"}:
         (value,) = evaluate([node], {})
-        return _filled(shape, [constant(float(x)) for x in np.ravel(value)])
-    if node.is_input:
+        return _filled(shape, [constant(x) for x in np.ravel(value)])
+    if node.is_input and node.dtype is REAL:
         places = [tuple((k, 1, 1) for k in index) for index in np.ndindex(shape)]
         return _filled(shape, [reshape(slicing(node, place), ()) if place else node for place in places])
     if node.op in FUNCTIONS:

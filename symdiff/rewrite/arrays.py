@@ -72,7 +72,8 @@ def _joined_parts(node: Node) -> Node | None:
             return None
         (whole,) = part.args
         begin, end = (start if end is None else begin), start + count
-    assert whole is not None and end is not None  # a concatenation has parts
+    assert whole is not None  # a concatenation has parts
+    assert end is not None
     items = [(0, 1, size) for size in whole.shape]
     items[axis] = (begin, 1, end - begin)
     return slicing(whole, tuple(items))

@@ -76,7 +76,8 @@ def test_elements_have_the_values_of_the_whole(seed: int) -> None:
     g = metric(random_place(rng))
     matrix = np.array(rng.integers(-1, 2, size=(2, 3)).astype(float))
     more = g + np.eye(2)
-    formulas: list[Any] = [g, np.linalg.det(g), np.linalg.inv(more), g @ matrix, symbols_of_second_kind(more)]
+    chosen = sd.jacobian(np.where(np.array([True, False]), Q**2, np.sin(Q)) @ sd.jacobian(random_place(rng), Q).T, Q)
+    formulas: list[Any] = [chosen, g, np.linalg.det(g), np.linalg.inv(more), g @ matrix, symbols_of_second_kind(more)]
     for formula in formulas:
         node = formula.node
         inputs = inputs_of([node])
