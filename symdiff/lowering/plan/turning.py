@@ -52,11 +52,12 @@ def turn_around(roots: Sequence[Node]) -> list[Node]:
     Examples
     --------
     >>> import symdiff as sd
-    >>> y, a = sd.vector("y", 100), sd.scalar("a")
-    >>> _, e = sd.scan(lambda s, x: (x - a * s,) * 2, 0.0, y)
-    >>> (turned,) = turn_around([sd.gradient((e**2).sum(), a).node])
-    >>> sum(node.is_recurrence for node in postorder([turned]))
-    1
+    >>> from symdiff.calculus.passes import settle
+    >>> y, a, b = sd.vector("y", 100), sd.scalar("a"), sd.scalar("b")
+    >>> _, e = sd.scan(lambda s, x: (x - b - a * s,) * 2, 0.0, y)
+    >>> roots = settle([slope.node for slope in sd.gradient((e**2).sum(), [a, b])], [])
+    >>> [sum(node.is_recurrence for node in postorder(some)) for some in (roots, turn_around(roots))]
+    [2, 1]
     """
     current = list(roots)
     while any(root.below & REPEATED for root in current):
