@@ -108,6 +108,21 @@ def test_one_loop_is_left(step: Callable[[Any, Any, Any], Any], n: Any) -> None:
     assert len(loops(turn_around(roots))) == 1
 
 
+@pytest.mark.parametrize("n", [40, "n"])
+def test_a_sum_may_be_a_vector(n: Any) -> None:
+    y, X, p, w = sd.vector("y", n), sd.matrix("X", n, 3), sd.scalar("p"), sd.vector("w", 3)
+    _, told = sd.scan(lambda s, x: (p * np.tanh(s) + w @ x[1] + x[0],) * 2, 0.2, (y, X))
+    value = (told**2).sum()
+    roots = settle([one.node for one in sd.gradient(value, [p, w])], [], derived=[True] * 2)
+    turned = turn_around(roots)
+    assert [len(loops(roots)), len(loops(turned))] == [2, 1]
+    rng = np.random.default_rng(4)
+    data = {"y": rng.normal(size=40), "X": rng.normal(size=(40, 3)), "p": np.array(0.5), "w": rng.normal(size=3)}
+    given_ = [x.node for x in (y, X, p, w)]
+    for expected, found in zip(evaluate(roots, data, given_), evaluate(turned, data, given_), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
 def test_arrays_rows_and_many_numbers_go_back() -> None:
     y, p, A = sd.vector("y", 50), sd.scalar("p"), sd.matrix("A", 2, 2)
     _, told = sd.scan(lambda s, x: (x - p * s,) * 2, 0.1, y)

@@ -31,6 +31,7 @@ from ...graph import (
     result_of,
     results_of,
     substitute,
+    zeros,
 )
 from ...graph.kinds import REPEATED
 from ...graph.primitives import Body
@@ -73,7 +74,7 @@ def _turned(roots: Sequence[Node]) -> Iterator[dict[Node, Node]]:
     order = postorder(roots)
     loops = [node for node in order if node.is_recurrence]
     for back in loops:
-        asked = _asked(order, roots, back) if not any(x.shape for x in back.payload.body.carried) else []
+        asked = _asked(order, roots, back)
         way = _way_of(back, asked) if asked else None
         if way is None:
             continue
@@ -85,14 +86,14 @@ def _turned(roots: Sequence[Node]) -> Iterator[dict[Node, Node]]:
 
 
 def _asked(order: Sequence[Node], roots: Sequence[Node], loop: Node) -> list[Node]:
-    """Return the carried numbers whose last values are asked for; none where something else is."""
-    parts = parts_of(loop)
-    starts = [part.start for part in parts[: len(loop.payload.body.carried)]]
+    """Return what is carried and whose last values are asked for; none where something else is."""
+    parts = parts_of(loop)[: len(loop.payload.body.carried)]
+    places = [(part.start, 1, part.size) for part in parts]
     users = [node for node in order if loop in node.args]
-    if loop in roots or any(not x.is_slice or x.payload.items[0][0] not in starts or x.size != 1 for x in users):
+    if loop in roots or any(not x.is_slice or x.payload.items[0] not in places for x in users):
         return []
-    places = {starts.index(x.payload.items[0][0]) for x in users}
-    return [x for k, x in enumerate(loop.payload.body.carried) if k in places]
+    found = {places.index(x.payload.items[0]) for x in users}
+    return [x for k, x in enumerate(loop.payload.body.carried) if k in found]
 
 
 class _Way(NamedTuple):
@@ -124,7 +125,10 @@ def _way_of(back: Node, asked: Sequence[Node]) -> _Way | None:
     adds = {x: rest for x in after if (rest := added_to(x, after[x])) and _is_alone(x, after)}
     states = [x for x in after if x not in adds]
     sums = [x for x in asked if x in adds]
-    if not states or len(asked) * len(states) > NUMBERS or len(after) < len(body.results):
+    sizes = [x.size if isinstance(x.size, int) else NUMBERS + 1 for x in asked]
+    if not states or any(x.shape for x in states) or sum(sizes) * len(states) > NUMBERS:
+        return None
+    if len(after) < len(body.results) or any(one.shape != x.shape for x in sums for _, one in adds[x]):
         return None
     added = [[one if scale == 1.0 else one * scale for scale, one in adds[x]] for x in sums]
     formulas = [*(after[x] for x in states), *(reduce(add, terms) for terms in added)]
@@ -133,14 +137,15 @@ def _way_of(back: Node, asked: Sequence[Node]) -> _Way | None:
     if any(node.args and linear_places(node, live) is None for node in live):
         return None
     columns = [pushforward(formulas, {x: constant(1.0)}) for x in states]
-    slopes = [[constant(0.0) if slope is None else slope for slope in row] for row in zip(*columns, strict=True)]
+    rows = zip(formulas, zip(*columns, strict=True), strict=True)
+    slopes = [[zeros(f.shape) if slope is None else slope for slope in row] for f, row in rows]
     without = substitute(formulas, {x: constant(0.0) for x in states})
     if not set(inputs_of([*without, *(slope for row in slopes for slope in row)])).isdisjoint(body.carried):
         return None
     start = dict(zip(body.carried, back.args, strict=False))
     way = _Way([], [], [], [])
     for i, x in enumerate(asked):
-        own = [placeholder(("turned", i, j), ()) for j in range(len(states))]
+        own = [placeholder(("turned", i, j), x.shape) for j in range(len(states))]
         made = [reduce(add, [slopes[k][j] * t for k, t in enumerate(own)]) for j in range(len(states))]
         total = reduce(add, [one * t for one, t in zip(without, own, strict=False)])
         end = reduce(add, [start[y] * t for y, t in zip(states, own, strict=True)])
@@ -148,7 +153,7 @@ def _way_of(back: Node, asked: Sequence[Node]) -> _Way | None:
             k = len(states) + sums.index(x)
             made = [one + slope for one, slope in zip(made, slopes[k], strict=True)]
             total, end = total + without[k], end + start[x]
-        starts = [constant(1.0 if x is y else 0.0) for y in states]
+        starts = [zeros(x.shape) if x in adds else constant(1.0 if x is y else 0.0) for y in states]
         way.tangents.extend(zip(own, starts, made, strict=True))
         way.asked.append(x)
         way.totals.append(total)
@@ -189,7 +194,7 @@ def _joined(order: Sequence[Node], front: Node, back: Node, way: _Way) -> dict[N
     sums = of_all(totals, there, [*body.read, *tangents], length, total=True)
     ends = substitute(way.ends, {front: both[0], **dict(zip(tangents, last, strict=True))})
     values_of = {x: total + end for x, total, end in zip(way.asked, sums, ends, strict=True)}
-    pieces = [values_of.get(x, constant(0.0)) for x in body.carried]
+    pieces = [values_of[x] if x in values_of else zeros(x.shape) for x in body.carried]
     return {front: both[0], back: joined_results(back, pieces)}
 
 
