@@ -458,6 +458,7 @@ static inline int sd_is_over_neighbours(const sd_plan *plan, sd_step *s) {
   if (!sd_has_neighbours(s, 0, item) && (s->sums || !sd_has_neighbours(s, outer = 1, item))) return 0;
   s->rows = outer ? s->lengths[0] : 1;
   s->count = all / s->rows;
+  if (outer && s->count == 1) return 0; /* each element would be a vector */
   s->copied = 0;
   s->packed = 1;
   for (int p = 0; p < s->inputs + s->outputs; p++) {
