@@ -93,7 +93,9 @@ ROOTS = [
 #: Powers of what is 0 at 0, whose second derivatives are 0 there.
 FLAT = ["(({v}) @ ({v}))**({p}/2)", "abs({a})**{p}", "(({a})**2)**({p}/2)", "hypot({a}, {b})**{p}", "norm({v})**{p}",
         "(({a})**4)**({p}/4)", "cbrt(({v}) @ ({v}))**(3*{p}/2)", "cbrt(({a})**2)**(3*{p}/2)", "(abs({a})**3)**({p}/3)",
-        "abs({a})**({p} - 0.5)*sqrt(abs({a}))"]  # fmt: skip
+        "abs({a})**({p} - 0.5)*sqrt(abs({a}))", "(3*({a})**2)**({p}/2)", "(({v}) @ ({v})/3)**({p}/2)",
+        "(({a})**2)**({p}/2)*exp({b})", "norm(2*({v}))**{p}",
+        "(5*({a})**4)**({p}/4)", "(({a})**2 + ({b})**2)**({p}/2)", "(2*hypot({a}, {b}))**{p}*cos({a})"]  # fmt: skip
 #: What is never negative and 0 at the points, and what it is without roots and determinants.
 NOT_NEGATIVE = [
     ("({a})**2 - 2*({a})*({b}) + ({b})**2", "(({a}) - ({b}))**2"),
@@ -108,6 +110,9 @@ NOT_NEGATIVE = [
     ("det(({a})*eye(2))", "({a})**2"),
     ("det(({a})*(eye(2) + ones((2, 2))))", "3*({a})**2"),
     ("sin({a})*tan({a})", "sin({a})*tan({a})"),
+    ("exp({a}) + exp(-({a})) - 2", "exp({a}) + exp(-({a})) - 2"),
+    ("2*exp({a}) + exp(-2*({a})) - 3 + ({b})**2", "2*exp({a}) + exp(-2*({a})) - 3 + ({b})**2"),
+    ("exp({a}) - log1p({a}) - 1 + cosh({b}) - 1", "exp({a}) - log1p({a}) - 1 + cosh({b}) - 1"),
 ]
 #: Kinks of elements that vanish together, and of arrays whose elements are moved; the two numbers tie or vanish.
 TOGETHER = [
@@ -195,6 +200,16 @@ def test_powers_above_two_are_flat_at_zero(text: str) -> None:
         slope, *seconds, _ = derivatives(text.format(a="x[0]", b="x[1]", v="x", p=repr(p)), (0.0, 0.0))
         for got in (slope, *seconds):
             np.testing.assert_array_equal(got, np.zeros(got.shape), err_msg=f"{text} for {p}")
+
+
+@pytest.mark.parametrize(
+    "text", ["(exp(y)*x**2)**{p}", "y*(x**2/7)**{p}", "(x**2)**{p}/y", "(cosh(y)*x**4/3)**({p}/2)*cos(x)"]
+)
+def test_powers_of_multiples_of_squares_are_flat_at_zero(text: str) -> None:
+    rng = random.Random(text)
+    for p in (1.25, 4 / 3, round(rng.uniform(1.05, 2.5), 3)):
+        second = sd.derivative(text.format(p=repr(p)), "x", 2)
+        assert sd.compile(second, ["x", "y"], backend="interpreter")(0.0, 0.7) == 0.0, p
 
 
 def test_norms_of_products_at_sizes_that_are_letters() -> None:

@@ -833,7 +833,7 @@ def _is_beside(node: Node) -> bool:
 
 
 def _zero_of_length(length: Node, slope: Node) -> Zero | None:
-    """Return the zeros of a length by each input; None where the slope jumps at one of them."""
+    """Return the zeros of a length by each input, or by all at once; None where the slope jumps at one of them."""
     inputs = inputs_of([slope])
     if any(node.dtype is not REAL for node in inputs) or any(arg.is_constant for arg in length.args):
         return None
@@ -841,8 +841,9 @@ def _zero_of_length(length: Node, slope: Node) -> Zero | None:
     bases: list[Node] = []
     for k in range(_PLACES):
         drawn = _drawn_for(inputs, k)
-        for w in inputs_of([length]):
-            point = _with_zero(length, w, drawn)
+        own = inputs_of([length])
+        for moving in [*([w] for w in own), own][: len(own) + (len(own) > 1 and not points)]:
+            point = _with_zero(length, moving, drawn)
             if point is None:
                 continue
             one, other = (_numbers([slope], each) for (each,) in _points_beside(point, 2, _NEAR[1:]))
@@ -858,29 +859,34 @@ def _drawn_for(inputs: Sequence[Node], seed: int) -> dict[Any, np.ndarray[Any, A
     return {node.name: rng.uniform(0.25, 0.75, [nominal(size, _LETTER) for size in node.shape]) for node in inputs}
 
 
-def _with_zero(length: Node, w: Node, point: _Point) -> _Point | None:
-    """Return the point with an input moved to where a length is 0; None where it is found nowhere."""
+def _with_zero(length: Node, moving: Sequence[Node], point: _Point) -> _Point | None:
+    """Return the point with some inputs moved to where a length is 0; None where it is found nowhere."""
+    ends = np.cumsum([point[w.name].size for w in moving])
+
+    def at(x: np.ndarray[Any, Any]) -> _Point:
+        parts = zip(moving, np.split(x, ends[:-1]), strict=True)
+        return {**point, **{w.name: part.reshape(point[w.name].shape) for w, part in parts}}
 
     def vector(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return _numbers(length.args, {**point, w.name: x})
+        return _numbers(length.args, at(x))
 
     def is_zero(x: np.ndarray[Any, Any]) -> bool:
         return bool((np.abs(vector(x)) <= _TINY).all())
 
-    x = point[w.name]
+    x = np.concatenate([point[w.name].ravel() for w in moving])
     v = vector(x)
     if v.size == x.size:
-        for step in (v.reshape(x.shape), -v.reshape(x.shape)):
+        for step in (v, -v):
             if is_zero(x - step):
-                return {**point, w.name: x - step}
+                return at(x - step)
     for _ in range(_STEPS if x.size <= _MOST else 0):
         v = vector(x)
-        rows = [(vector(x + 2.0**-20 * row.reshape(x.shape)) - v) * 2.0**20 for row in np.eye(x.size)]
+        rows = [(vector(x + 2.0**-20 * row) - v) * 2.0**20 for row in np.eye(x.size)]
         if not np.isfinite(rows).all():
             return None
-        x = x - np.linalg.lstsq(np.transpose(rows), v, rcond=1e-6)[0].reshape(x.shape)
+        x = x - np.linalg.lstsq(np.transpose(rows), v, rcond=1e-6)[0]
         if is_zero(x):
-            return {**point, w.name: x}
+            return at(x)
     return None
 
 
