@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -245,6 +246,10 @@ def test_even_functions_of_lengths(text: str, second: float, length: str) -> Non
         kernel = sd.compile(hessian, backend=backend)
         for point in ([0.0, 0.0], [3e-9, -4e-9]):
             np.testing.assert_allclose(kernel(np.array(point)), second * np.eye(2), rtol=1e-7, atol=1e-7)
+    third = sd.derivative(f"r = {length}\n{text}", "x", 3, x=2)
+    for dtype in (np.float64, np.float32):
+        got = sd.compile(third, ["x"], backend="interpreter")(np.zeros(2, dtype))
+        np.testing.assert_allclose(got, 0.0, atol=1e-6 if dtype is np.float32 else 1e-12)
 
 
 #: Functions that vanish at 0 with a slope, and the same of numbers with many digits.
@@ -309,6 +314,26 @@ def test_products_of_lengths_have_the_limits_of_their_second_derivatives(seed: i
                 np.testing.assert_allclose(got, beside[0], rtol=1e-6, atol=1e-6, err_msg=text)
             else:  # no limit, no number
                 assert not np.isfinite(got).all(), text
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products_of_lengths_have_the_limits_of_their_third_derivatives(seed: int) -> None:
+    rng = random.Random(seed)
+    one, other = (rng.choice(["x", "sin(x)", "tanh(x)", "-x - x**3", "expm1(x)", "arctan(x)/3"]) for _ in range(2))
+    text = f"norm({one}) * norm({other}) * (1 + x[0])"
+    found = []
+    with mp.workdps(120):
+        h = mp.mpf(10) ** -30
+        for i, j, k in itertools.product(range(2), repeat=3):
+            total = mp.mpf(0)
+            for signs in itertools.product((-1, 1), repeat=3):
+                at = [h * sum(s * (n == m) for s, n in zip(signs, (i, j, k), strict=True)) for m in range(2)]
+                a, b = (mp.hypot(RISING[name](at[0]), RISING[name](at[1])) for name in (one, other))
+                total += math.prod(signs) * a * b * (1 + at[0])
+            found.append(float(total / (8 * h**3)))
+    third = sd.derivative(text, "x", 3, x=2)
+    got = sd.compile(third, ["x"], backend="interpreter")(np.zeros(2))
+    np.testing.assert_allclose(got.ravel(), found, atol=1e-6, err_msg=text)
 
 
 def test_limits_beside_ties_rows_and_letters() -> None:

@@ -757,6 +757,8 @@ def _over_length(
 #: Distance from the zero of a length at which a result with a limit is computed: a number that nobody writes, and whose
 #: square float32 has.
 _BESIDE = 2.0**-60
+#: The same to both sides of the zero, for what loses digits nearer to it: the mean has an error of the square of that.
+_BOTH_SIDES = (2.0**-13, -(2.0**-13))
 #: Distances at which a limit is looked for, and the largest quotient of what is missing to it at both.
 _NEAR, _CLOSER = (2.0**-10, 2.0**-16), 0.1
 #: Change of a slope, at the second of these distances, that is a jump.
@@ -776,14 +778,14 @@ class Zero(NamedTuple):
     bases: list[Node]
     length: Node
 
-    def beside(self) -> dict[Node, Node]:
-        """Return what stands for the arrays: themselves, and 2**-60 where the length is 0."""
+    def beside(self, distance: float) -> dict[Node, Node]:
+        """Return what stands for the arrays: themselves, and the distance where the length is 0."""
         zero = _is_zero(rebuild(self.length, tuple(self.bases)))
         if self.length.op == "norm":
             (base,) = self.bases
             axes = axes_of(self.length, base)
             zero = reshape(zero, tuple(1 if axis in axes else size for axis, size in enumerate(base.shape)))
-        return {base: spread(where(zero, _BESIDE, base), base.shape) for base in self.bases}
+        return {base: spread(where(zero, distance, base), base.shape) for base in self.bases}
 
     def at(self, number: float) -> dict[Node, Node]:
         """Return a number for each of their elements."""
@@ -801,8 +803,8 @@ def zeros_of_lengths(slope: Node) -> list[Zero]:
 def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
     """Write derivatives that divide by a length so that they have their limit where it is 0, if there is one.
 
-    They are computed for elements of 2**-60 there. That is done where they are nan at a zero, and go to what is so
-    computed from all sides, with random numbers for all else.
+    They are computed for elements of 2**-60 there, or as the mean of both sides a little further away. That is done
+    where they are nan at a zero, and go to what is so computed from all sides, with random numbers for all else.
 
     Parameters
     ----------
@@ -814,10 +816,19 @@ def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
     moved: set[Node] = set()
     for zero in zeros:
         fits = moved.isdisjoint(zero.bases) and len(postorder(found, most=_COMPUTED_NODES)) <= _COMPUTED_NODES
-        if fits and all(_has_limit(found, zero, point) for point in zero.points):
-            found = substitute(found, zero.beside())
-            moved.update(zero.bases)
+        for places in ((_BESIDE,), _BOTH_SIDES) if fits else ():
+            if all(_has_limit(found, zero, point, places) for point in zero.points):
+                sides = [substitute(found, zero.beside(distance)) for distance in places]
+                found = [_mean(each) for each in zip(*sides, strict=True)]
+                moved.update(zero.bases)
+                break
     return found
+
+
+def _mean(sides: Sequence[Node]) -> Node:
+    if len({*sides}) == 1:
+        return sides[0]
+    return elementwise("multiply", (constant(0.5), elementwise("add", tuple(sides))))
 
 
 def without_limits(node: Node) -> Node:
@@ -829,7 +840,7 @@ def without_limits(node: Node) -> Node:
 
 
 def _is_beside(node: Node) -> bool:
-    return node.is_choice and scalar_constant(node.args[1]) == _BESIDE
+    return node.is_choice and scalar_constant(node.args[1]) in (_BESIDE, *_BOTH_SIDES)
 
 
 def _zero_of_length(length: Node, slope: Node) -> Zero | None:
@@ -890,13 +901,14 @@ def _with_zero(length: Node, moving: Sequence[Node], point: _Point) -> _Point | 
     return None
 
 
-def _has_limit(results: Sequence[Node], zero: Zero, point: _Point) -> bool:
+def _has_limit(results: Sequence[Node], zero: Zero, point: _Point, places: Sequence[float]) -> bool:
     """Tell whether results that are nan at the zero of a length go to what they are beside it, from all sides."""
     inputs = inputs_of(results)
     if any(node.dtype is not REAL for node in inputs):
         return False
     point = {**_drawn_for(inputs, 0), **point}  # a direction, too
-    there, limit = (_numbers(substitute(results, zero.at(number)), point, inputs) for number in (0.0, _BESIDE))
+    there, *sides = (_numbers(substitute(results, zero.at(number)), point, inputs) for number in (0.0, *places))
+    limit = np.mean(sides, axis=0)
     if np.isfinite(there).all() or not np.isfinite(limit).all():
         return False
     for points in _points_beside(point, _SIDES, _NEAR):

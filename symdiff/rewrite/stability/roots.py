@@ -384,10 +384,11 @@ def _power_of_multiple(node: Node, n: float) -> Node | None:
     """Return ``s**n * abs(x)**(m n)`` for ``(s * x**m)**n``, m even and s above 0."""
     sign, parts, _ = factors_of(node.args[0], _FACTORS, look=peel)
     positive = [(part, times) for part, times in parts if is_positive(part)]
-    rest = [(power_of(part), times) for part, times in parts if not is_positive(part)]
-    if sign < 0 or len(rest) != 1 or rest[0][0] is None:
+    rest = [(part, times) for part, times in parts if not is_positive(part)]
+    power = power_of(rest[0][0]) if len(rest) == 1 and sign > 0 else None
+    if power is None:
         return None
-    ((power, times),) = rest
+    times = rest[0][1]
     total, is_length = _times(power, times, False), power.x.op in _LENGTHS
     if power.x.shape != node.shape or total.n <= 0.0 or (total.n % 2.0 and not is_length) or not positive:
         return None
