@@ -618,6 +618,26 @@ def test_the_mean_of_both_sides(seed: int) -> None:
         assert along(np.array(point), direction) == pytest.approx(wanted, abs=1e-9), text
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_kinks_within_kinks_of_two_inputs(seed: int) -> None:
+    """On a tie of two inputs no side may be taken along the tie."""
+    rng = random.Random(seed)
+    c, t = round(rng.uniform(-2.0, 2.0), 2), "(sin(x) - sin(y))" if seed % 2 else "(x - y)*(1 + x)"
+    text, second = rng.choice([
+        (f"relu(abs({t}) + {c}*{t})**2", lambda s: 2 * max(0.0, 1 + c * s) ** 2),
+        (f"minimum({c}*{t} + abs({t}), 0)**2", lambda s: 2 * min(0.0, 1 + c * s) ** 2),
+        (f"abs(abs({t}) + {c}*{t})*abs({t})", lambda s: 2 * abs(1 + c * s)),
+        (f"maximum(abs({t}), {c}*{t})*abs({t})", lambda s: 2 * max(1.0, c * s)),
+    ])  # fmt: skip
+    at = 0.3
+    slope = math.cos(at) if seed % 2 else 1 + at
+    wanted = 0.5 * (second(1.0) + second(-1.0)) * slope**2
+    for a, b, sign in (("x", "x", 1.0), ("x", "y", -1.0), ("y", "x", -1.0), ("y", "y", 1.0)):
+        got = sd.jacobian(sd.jacobian(text, a, x=(), y=()), b)
+        value = sd.compile(got, ["x", "y"], backend="interpreter")(at, at)
+        np.testing.assert_allclose(value, sign * wanted, rtol=1e-12, atol=1e-12, err_msg=text)
+
+
 def test_what_is_smooth_through_a_tie() -> None:
     k = sd.compile(sd.hessian("maximum(x, y)**2 + minimum(x, y)**2", ["x", "y"], x=(), y=()), ["x", "y"])
     assert np.array(k(1.0, 1.0), dtype=float).ravel().tolist() == [2.0, 0.0, 0.0, 2.0]
