@@ -755,7 +755,7 @@ def _multiple(node: Node) -> tuple[float, Node] | None:
 
 
 class _Tangent(NamedTuple):
-    """The tangent at 0 of a term c f(u), convex where side is 1 and concave where it is -1: value and multiples of u."""
+    """The tangent at 0 of a term c f(u): on which side the term is (1 above), the value, and the multiples of u."""
 
     side: float
     value: float
