@@ -136,6 +136,14 @@ def test_a_nan_at_a_kink_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sd.check("abs(x)", at={"x": 0.0}).ok
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_rounding_of_second_derivatives_that_are_zero_is_no_loss(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    text = ["1/(y**2*(1/x))", "x/(y*y*y)", "exp(log(x) - y)", "(x*y)*(1/(y*y))/3", "sqrt(y)*(x/sqrt(1 + y))"][seed % 5]
+    report = sd.check(text, at={"x": rng.uniform(0.1, 1e3), "y": rng.uniform(0.1, 10.0)})
+    assert report.ok, report
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_rounding_of_what_is_exactly_zero_is_no_loss(n: int) -> None:
     assert sd.check("det(outer(x, x))", x=n).verdict == "ok"

@@ -610,6 +610,8 @@ class _Check:
                 return math.nan, math.inf
             if any(not abs(one - wanted) <= error for one in got):
                 condition = exact.mixed_condition(ways.bends, ways.paces, row, ends)
+                if not ends.any():  # of a number that is 0 rounding leaves a share of its terms
+                    condition = condition + self._terms(ways, w, rows)
                 error = max(error, EXPLAINED * 2.0**-53 * float(np.abs(weights) @ condition))
             return wanted, error
         except UnsupportedError as error:
@@ -617,6 +619,14 @@ class _Check:
                 return math.nan, math.inf  # other directions were compared
             self._uncertain(f"second derivatives with respect to {_title(w)} need {error}")
             return None
+
+    def _terms(self, ways: Ways, w: Node, rows: Sequence[Numbers]) -> Numbers:
+        """Return the size of terms of second derivatives: slopes along each direction by the share that the other is."""
+        assert self.exact is not None
+        size = np.max(np.abs(self.exact.point[w.name]), initial=0.0) if w.is_input else 0.0
+        slopes = [self.exact.slopes(ways.moves, ways.along, {ways.toward: row}).right for row in rows]
+        found = [np.abs(slope) * np.max(np.abs(row)) / (size or 1.0) for slope, row in zip(slopes, rows[::-1], strict=True)]
+        return np.nan_to_num(np.max(found, axis=0), nan=0.0, posinf=0.0)
 
     def _directions(self, size: int) -> Iterator[Numbers]:
         if size <= DIRECTIONS:
