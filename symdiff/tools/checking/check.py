@@ -138,9 +138,11 @@ def check(
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
     for name, number in given.items():
         try:
+            if np.iscomplexobj(number):
+                raise TypeError
             np.asarray(number, None if name in fixed else float)
         except (TypeError, ValueError):
-            raise ArgumentError(f"at= has {number!r:.60} for {name}; expected numbers") from None
+            raise ArgumentError(f"at= has {number!r:.60} for {name}; expected real numbers") from None
     moving = [node for node in inputs_of(outputs) if node.dtype is not INT and node.name not in fixed]
     chosen = list(map(Array, moving)) if wrt is None else read.variables(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
