@@ -70,7 +70,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a point of words": (lambda: sd.check("x**2", at={"x": "a"}), "at= has 'a' for x; expected real numbers"),
     "a complex point": (
         lambda: sd.check("sum(x)", at={"x": np.array([1j, 2.0])}, x=2),
-        "at= has array([0.+1.j, 2.+0.j]) for x; expected real numbers",
+        r"at= has array\(.*\) for x; expected real numbers",
     ),
     "batches of words": (lambda: anyway.compile(s).benchmark("ab"), "batches='ab'; expected whole numbers"),
     "values that are no dict": (lambda: anyway.vector("x", 3).substitute(3), r"substitute\(3\); expected a dict"),

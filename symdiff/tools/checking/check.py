@@ -625,7 +625,7 @@ class _Check:
     def _terms(self, ways: Ways, w: Node, rows: Sequence[Numbers]) -> Numbers:
         """Return the size of terms of second derivatives: slopes along each direction by the share that the other is."""
         assert self.exact is not None
-        size = np.max(np.abs(self.exact.point[w.name]), initial=0.0) if w.is_input else 0.0
+        size = min(1.0, np.max(np.abs(self.exact.point[w.name]), initial=0.0)) if w.is_input else 1.0
         slopes = [self.exact.slopes(ways.moves, ways.along, {ways.toward: row}).right for row in rows]
         found = [np.abs(slope) * np.max(np.abs(row)) / (size or 1.0) for slope, row in zip(slopes, rows[::-1], strict=True)]
         return np.nan_to_num(np.max(found, axis=0), nan=0.0, posinf=0.0)

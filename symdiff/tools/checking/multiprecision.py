@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ...errors import UnsupportedError
 from ...graph import Node, inputs_of, label_sizes, postorder, settles, step_number
 from ...graph.reference.interpret import Bindings, bind_sizes
-from ...graph.reference.many_digits import NO_VALUE, SCALARS, real
+from ...graph.reference.many_digits import NO_VALUE, SCALARS, extremum, real
 from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import value
 
@@ -457,8 +457,8 @@ def _softmax(x: Exact, axes: tuple[int, ...]) -> Any:
 
 
 _OVER_AXES: dict[str, Callable[[Exact, tuple[int, ...]], Any]] = {
-    "max": _reduced(max),
-    "min": _reduced(min),
+    "max": _reduced(lambda xs: extremum(max)(*xs)),
+    "min": _reduced(lambda xs: extremum(min)(*xs)),
     "prod": _reduced(mpmath.fprod),
     "norm": _reduced(lambda xs: mpmath.sqrt(mpmath.fsum(x * x for x in xs))),
     "logsumexp": _reduced(lambda xs: mpmath.log(mpmath.fsum(map(mpmath.exp, xs)))),
