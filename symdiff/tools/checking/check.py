@@ -623,11 +623,14 @@ class _Check:
             return None
 
     def _terms(self, ways: Ways, w: Node, rows: Sequence[Numbers]) -> Numbers:
-        """Return the size of terms of second derivatives: slopes along each direction by the share that the other is."""
-        assert self.exact is not None
-        size = min(1.0, np.max(np.abs(self.exact.point[w.name]), initial=0.0)) if w.is_input else 1.0
-        slopes = [self.exact.slopes(ways.moves, ways.along, {ways.toward: row}).right for row in rows]
-        found = [np.abs(slope) * np.max(np.abs(row)) / (size or 1.0) for slope, row in zip(slopes, rows[::-1], strict=True)]
+        """Return the size of terms of second derivatives: of the value and of slopes, over the numbers that move."""
+        exact = self.exact
+        assert exact is not None
+        size = min(1.0, np.max(np.abs(exact.point[w.name]), initial=0.0)) if w.is_input else 1.0
+        shares = [float(np.max(np.abs(row))) / (size or 1.0) for row in rows]
+        slopes = [exact.slopes(ways.moves, ways.along, {ways.toward: row}).right for row in rows]
+        found = [np.abs(self._flat_value(exact.point)) * math.prod(shares)]
+        found += [np.abs(slope) * share for slope, share in zip(slopes, shares[::-1], strict=True)]
         return np.nan_to_num(np.max(found, axis=0), nan=0.0, posinf=0.0)
 
     def _directions(self, size: int) -> Iterator[Numbers]:
