@@ -95,8 +95,8 @@ KINDS: Mapping[str, Callable[[Node], bool]] = {
     "triangular": lambda node: is_lower(node) or is_upper(node),
     "number": lambda node: scalar_constant(node) is not None,
     "whole": lambda node: (scalar_constant(node) or 0.5).is_integer(),
-    "even": lambda node: (scalar_constant(node) or 1.0) % 2.0 == 0.0,
-    "odd": lambda node: (scalar_constant(node) or 0.0) % 2.0 == 1.0,
+    "even": lambda node: (c := scalar_constant(node)) is not None and c % 2.0 == 0.0,
+    "odd": lambda node: (c := scalar_constant(node)) is not None and c % 2.0 == 1.0,
 }
 
 _BINARY = {
