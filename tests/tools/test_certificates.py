@@ -142,6 +142,17 @@ def test_the_larger_of_a_number_and_nan_is_nan(text: str) -> None:
     assert "not finite at any point" in str(report)
 
 
+@pytest.mark.parametrize("text", ["where(x < 5, x**2, lgamma(x))", "sum(where([x, 2*x] > 5, lgamma(x), sin(x)))"])
+def test_branches_that_are_not_taken_are_not_computed(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(x: Any) -> Any:
+        raise AssertionError(f"lgamma({x})")
+
+    monkeypatch.setitem(SCALARS, "lgamma", refuse)
+    assert sd.check(text, at={"x": 1.5}).ok
+    with pytest.raises(sd.SymdiffError, match="lgamma"):
+        sd.check("where(x < 5, x**2, lgamma(x))", at={"x": 6.5})
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_rounding_of_second_derivatives_that_are_zero_is_no_loss(seed: int) -> None:
     rng = np.random.default_rng(seed)
