@@ -360,11 +360,7 @@ def _place_of(part: Node, counted: Collection[Node]) -> tuple[object, Node] | No
         found = _selection(part)
         return None if found is None else (_origin(found[0]), found[0])
     tie = tie_of(part) if part.is_choice else None
-    return None if tie is None else (frozenset((tie.difference, _turned(tie.difference))), part.args[0])
-
-
-def _turned(difference: frozenset[tuple[Node | None, float]]) -> frozenset[tuple[Node | None, float]]:
-    return frozenset((node, -times) for node, times in difference)
+    return None if tie is None else (tie, part.args[0])  # both shares of a tie jump, and not alike
 
 
 # ---------------------------------------------------------------------------- one side of all kinks

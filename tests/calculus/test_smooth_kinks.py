@@ -638,6 +638,24 @@ def test_kinks_within_kinks_of_two_inputs(seed: int) -> None:
         np.testing.assert_allclose(value, sign * wanted, rtol=1e-12, atol=1e-12, err_msg=text)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_third_derivatives_by_two_inputs_that_tie(seed: int) -> None:
+    rng = random.Random(seed)
+    f = rng.choice(["({})**3", "1/({})", "exp({})", "sin({})", "({})**4"])
+    u, v = rng.choice([("x", "y"), ("x*y", "y"), ("sin(x)", "sin(y)")])
+    kinked = " + ".join(f.format(f"{name}({u}, {v})") for name in ("maximum", "minimum"))
+    smooth = f"{f.format(u)} + {f.format(v)}"
+    point = (1.0, 0.7) if u == "x*y" else (0.7, 0.7)
+    order = rng.sample("xxxyyy", 3)
+    found = []
+    for text in (kinked, smooth):
+        slope = sd.jacobian(text, order[0], x=(), y=())
+        for w in order[1:]:
+            slope = sd.jacobian(slope, w, disconnected="zero")
+        found.append(sd.compile(slope, ["x", "y"], backend="interpreter")(*point))
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9, err_msg=f"{kinked} by {order}")
+
+
 def test_what_is_smooth_through_a_tie() -> None:
     k = sd.compile(sd.hessian("maximum(x, y)**2 + minimum(x, y)**2", ["x", "y"], x=(), y=()), ["x", "y"])
     assert np.array(k(1.0, 1.0), dtype=float).ravel().tolist() == [2.0, 0.0, 0.0, 2.0]
