@@ -103,6 +103,17 @@ FORMS_OF_ONE = [
     Row("softplus(logit(x / 2))", "x", X, "0.5 / (1 - 0.5 * x)"),
     Row("exp(log_ndtr(x))", "x", X, "exp(-0.5 * x ** 2) / sqrt(2 * pi)"),
     Row("exp(softplus(x))", "x", X, "exp(x)"),
+    Row("sinh(y * x) / sinh(y)", "x", XY, "y * cosh(x * y) / sinh(y)"),
+    Row("cosh(y * (z - x)) / cosh(y * z)", "x", XYZ, "-y * sinh(y * (z - x)) * sech(y * z)"),
+    Row("sinh(y * x) / cosh(y)", "x", XY, "y * sech(y) * cosh(x * y)"),
+    Row("exp(-y * x) / cosh(x)", "x", XY, "-sech(x) * exp(-x * y) * (tanh(x) + y)"),
+    Row("maximum(y*x, (y - 1)*x)", "x", XY, "(y - 1) * heaviside(-x, 0.5) + y * heaviside(x, 0.5)"),
+    Row("x * (1 + x)**y / ((1 + x)**y - 1)", "x", XY,
+        "(1 + x) ** (y - 1) * ((1 + x) ** y * (1 + x) - 1 - x - x * y) / ((1 + x) ** y - 1) ** 2"),
+    Row("y * x**(y - 1) * exp(-x**y)", "x", XY, "y * x ** (y - 2) * exp(-x ** y) * (y - 1 - y * x ** y)"),
+    Row("x**y * x**z", "x", XYZ, "x ** (z + y - 1) * (z + y)"),
+    Row("(x**y - 1) / (x - 1)", "x", XY, "(y * x ** (y - 1) - (x ** y - 1) / (x - 1)) / (x - 1)"),
+    Row("log(4 * pi * sinh(x) / x)", "x", X, "1 / tanh(x) - 1 / x"),
 ]
 S, PD = sd.symmetric, sd.positive_definite
 FIT: Mapping[str, Any] = {"X": ("m", "n"), "A": ("m", "k"), "B": ("k", "n"), "W": S("m")}

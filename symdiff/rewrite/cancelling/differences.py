@@ -230,7 +230,7 @@ def _value(found: _Difference) -> tuple[Node, Node | None]:
 def _of_powers(x: Node, y: Node, p: Node) -> tuple[Node, Node | None]:
     """Return (x**p - y**p) / (x - y), and t: with u = (x - y) / y and t = p log(1 + u), exp(t) = (x / y)**p.
 
-    Where t is large nothing cancels, and the powers have more digits. Of few factors it is a sum of products, without t.
+    Where t is large nothing cancels, and the powers have more digits. Of few factors it is a sum, without t.
     """
     n = scalar_constant(p)
     if n is not None and n.is_integer() and 0.0 < n <= _FEW:
