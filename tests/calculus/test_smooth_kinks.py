@@ -623,12 +623,13 @@ def test_kinks_within_kinks_of_two_inputs(seed: int) -> None:
     """On a tie of two inputs no side may be taken along the tie."""
     rng = random.Random(seed)
     c, t = round(rng.uniform(-2.0, 2.0), 2), "(sin(x) - sin(y))" if seed % 2 else "(x - y)*(1 + x)"
-    text, second = rng.choice([
+    kinks: list[tuple[str, Callable[[float], float]]] = [
         (f"relu(abs({t}) + {c}*{t})**2", lambda s: 2 * max(0.0, 1 + c * s) ** 2),
         (f"minimum({c}*{t} + abs({t}), 0)**2", lambda s: 2 * min(0.0, 1 + c * s) ** 2),
         (f"abs(abs({t}) + {c}*{t})*abs({t})", lambda s: 2 * abs(1 + c * s)),
         (f"maximum(abs({t}), {c}*{t})*abs({t})", lambda s: 2 * max(1.0, c * s)),
-    ])  # fmt: skip
+    ]
+    text, second = rng.choice(kinks)
     at = 0.3
     slope = math.cos(at) if seed % 2 else 1 + at
     wanted = 0.5 * (second(1.0) + second(-1.0)) * slope**2

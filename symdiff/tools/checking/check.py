@@ -631,7 +631,8 @@ class _Check:
         slopes = [exact.slopes(ways.moves, ways.along, {ways.toward: row}).right for row in rows]
         found = [np.abs(self._flat_value(exact.point)) * math.prod(shares)]
         found += [np.abs(slope) * share for slope, share in zip(slopes, shares[::-1], strict=True)]
-        return np.nan_to_num(np.max(found, axis=0), nan=0.0, posinf=0.0)
+        largest: Numbers = np.nan_to_num(np.max(found, axis=0), nan=0.0, posinf=0.0)
+        return largest
 
     def _directions(self, size: int) -> Iterator[Numbers]:
         if size <= DIRECTIONS:
