@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
+from math import isfinite
 from operator import or_
 from threading import local
 from types import ModuleType
@@ -479,7 +480,14 @@ def shorten(root: Node) -> Node:
             current = following
     finally:
         _nested.shown = False
-    return current[0]
+    # what is shown is not kept from leaving the range, and numbers alone would
+    return current[0] if _beyond_range(current) <= _beyond_range([root]) else root
+
+
+def _beyond_range(roots: Sequence[Node]) -> set[str]:
+    """Return the numbers of formulas that are none, or infinite."""
+    values = [scalar_constant(node) for node in postorder(roots)]
+    return {repr(value) for value in values if value is not None and not isfinite(value)}
 
 
 def _is_open(node: Node) -> bool:

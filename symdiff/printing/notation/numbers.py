@@ -99,9 +99,9 @@ def _one_fraction(reader: Reader, term: Term) -> Term | None:
         return None
     top = next((arg for arg in over if arg.kind == "number"), None)
     below = [arg.data for arg in under if arg.kind == "number"]
-    if not all(0.0 < abs(value) < math.inf for value in below):
-        return None
     number = 1.0 if top is None else top.data
+    if not math.isfinite(number) or not all(0.0 < abs(value) < math.inf for value in below):
+        return None
     above, *divisors = _as_quotient(number)
     divisors += below
     if (exact_product([number]) is None or number.is_integer()) and not all(value.is_integer() for value in below):
