@@ -36,6 +36,7 @@ from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
 from ...ground.stages import later
 from ...rewrite import simplify
+from ...rewrite.facts import sign_of
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
@@ -224,6 +225,8 @@ def minimizer(
     curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
     normal = _normal_matrix(formula, asked.unknown) if squares else curvature
     asked.squares = squares
+    # of one unknown of what is convex, the slope alone tells where f falls
+    asked.is_root = not (squares or asked.bounds or asked.unknown.ndim) and sign_of(curvature) == 1
     return asked.solution(_held(asked, slope), formula, objective=(formula, slope, normal))
 
 
@@ -371,7 +374,7 @@ class _Asked:
             _within(f"the start of {name}", self.start, self.ends, "bracket")
         self.unknown = placeholder(("unknown",), symbol.shape)
         self.bounds: list[Node] = []
-        self.squares = False
+        self.squares = self.is_root = False
 
     def formula(self, value: Any, what: str, shape: Shape | None = None) -> Node:
         """Return a formula of the unknown, or what a function gives for it; by default of the unknown's shape."""
@@ -427,7 +430,7 @@ class _Asked:
             lower, upper = operands[-2:]
             return bracketed(g, start, (lower, upper), self.at_most)
         assert start is not None
-        if objective:
+        if objective and not self.is_root:
             ends = (operands[-2], operands[-1]) if self.bounds else None
             return descended(objective[0], g, start, ends, self.at_most, self.squares)
         return (attracted if self.name == "fixed_point" else searched)(g, start, self.at_most)
