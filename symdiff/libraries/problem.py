@@ -6,8 +6,10 @@ with its derivatives with respect to parameters, by the equations of Karush, Kuh
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -15,19 +17,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..compiler import compile
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
 from ..frontend.display import Typeset, table
 from ..frontend.functions.sparse_matrices import SparseMatrix
 from ..frontend.outputs import leaves
+from ..frontend.shapes import words
 from ..frontend.symbols import array
-from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape
+from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape, substitute
+from ..graph.primitives import NOTHING_KNOWN
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import fixed, show
 from ..graph.sizes import named as letter
 from ..ground.guard import described, guarded
 from ..runtime.calls.arguments import as_floats
+from ..runtime.kernel import Kernel
+from .density import transform_of
 from .objective import Objective
 from .variables import name_of
 
@@ -55,7 +62,8 @@ FLAT = 1e-5
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
 
-class Optimum(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Optimum:
     """The solution of a problem, as a solver gave it.
 
     Parameters
@@ -103,6 +111,42 @@ class Optimum(NamedTuple):
         return f"<symdiff.Optimum {self.objective:.6g} by {self.method} in {self.iterations} iterations; {how}>"
 
 
+class _Declared:
+    """A variable that is declared positive, a simplex, symmetric, definite or the like, by its free numbers.
+
+    Parameters
+    ----------
+    own : Array
+        The variable.
+    """
+
+    def __init__(self, own: Array) -> None:
+        name, self.shape = str(own.node.name), tuple(map(int, own.node.shape))
+        self.own, self.transform = own, transform_of(name, self.shape, own.node.assumptions)
+        self.free = array(name, self.transform.shape)
+        self.formula: Array = asarray(self.transform.constrain(self.free))
+
+    @property
+    def is_linear(self) -> bool:
+        """True if the free numbers are elements of the variable."""
+        return self.transform.jacobian is None
+
+    @cached_property
+    def constrain(self) -> Kernel:
+        """The variable, of its free numbers."""
+        return compile(self.formula, [self.free])
+
+    @cached_property
+    def unconstrain(self) -> Kernel:
+        """The free numbers, of a variable that is what it is declared to be."""
+        return compile(self.transform.unconstrain(self.own), [self.own], validate=True)
+
+    @cached_property
+    def slope(self) -> Kernel:
+        """The derivative of the variable with respect to its free numbers."""
+        return compile(derivatives.jacobian(self.formula, self.free), [self.free])
+
+
 class OptimizationProblem:
     """An objective and constraints; made by :func:`symdiff.problem`.
 
@@ -114,6 +158,8 @@ class OptimizationProblem:
     variables : sequence of Array
     parameters : sequence of Array or SparseMatrix
     bounds : dict of str to (ndarray, ndarray)
+    declared : dict of str to _Declared
+        The variables that are formulas of free numbers, which ``variables`` has in their place.
     """
 
     def __init__(
@@ -123,7 +169,9 @@ class OptimizationProblem:
         variables: Sequence[Array],
         parameters: Sequence[Array | SparseMatrix],
         bounds: Mapping[str, tuple[Floats, Floats]],
+        declared: Mapping[str, _Declared],
     ) -> None:
+        self._declared = dict(declared)
         self._names = [str(one.node.name) for one in variables]
         self._parameters = {name_of(one): one for one in parameters}
         #: The inputs that parameters are, and those that are several.
@@ -209,6 +257,7 @@ class OptimizationProblem:
         x = np.asarray(found.x, float)
         values = self.objective.split(x)
         named = dict(zip(self._names, [values] if len(self._names) == 1 else values, strict=True))
+        named |= {name: one.constrain(named[name]) for name, one in self._declared.items()}
         lagrange = found.multipliers
         if lagrange is None:
             lagrange = self._multipliers(x, args) if self._sizes else np.zeros(0)
@@ -267,20 +316,27 @@ class OptimizationProblem:
             return np.clip(start.x, self.lower, self.upper)
         if start is None:
             return np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
-        if isinstance(start, Mapping):
-            given = {name_of(name): value for name, value in start.items()}
-            unknown = [str(name) for name in given if name not in self._names]
-            if unknown:
-                raise ArgumentError(f"a start for {', '.join(unknown)}; expected variables: {', '.join(self._names)}")
-            parts = [np.asarray(as_floats(name, given.get(name, np.zeros(one.shape)))) for name, one in self._each()]
-            for (name, one), part in zip(self._each(), parts, strict=True):
-                if part.shape != one.shape:
-                    raise ShapeError(f"the start of {name} has shape {show(part.shape)}; expected {show(one.shape)}")
-            x = np.concatenate([part.ravel() for part in parts]).astype(float)
-        else:
-            x = np.asarray(as_floats("start", start), float).ravel()
-        if x.shape != self.lower.shape:
-            raise ShapeError(f"a start of {len(x)} numbers; expected {len(self.lower)}, those of all variables")
+        shapes = {name: fixed(one.shape) or () for name, one in self._each()}
+        shapes |= {name: one.shape for name, one in self._declared.items()}
+        if not isinstance(start, Mapping):
+            flat, counts = np.asarray(as_floats("start", start), float).ravel(), list(map(math.prod, shapes.values()))
+            if len(flat) != sum(counts):
+                raise ShapeError(f"a start of {len(flat)} numbers; expected {sum(counts)}, those of all variables")
+            pieces = np.split(flat, np.cumsum(counts)[:-1])
+            start = {name: part.reshape(shapes[name]) for name, part in zip(shapes, pieces, strict=True)}
+        given = {name_of(name): value for name, value in start.items()}
+        unknown = [str(name) for name in given if name not in self._names]
+        if unknown:
+            raise ArgumentError(f"a start for {', '.join(unknown)}; expected variables: {', '.join(self._names)}")
+        parts = []
+        for name, one in self._each():
+            part = np.asarray(as_floats(name, given.get(name, np.zeros(shapes[name]))), float)
+            if part.shape != shapes[name]:
+                raise ShapeError(f"the start of {name} has shape {show(part.shape)}; expected {show(shapes[name])}")
+            if name in self._declared:
+                part = self._declared[name].unconstrain(part) if name in given else np.zeros(one.shape)
+            parts.append(np.ravel(part))
+        x = np.concatenate(parts)
         if not np.isfinite(x).all():
             raise ArgumentError(f"the start has {x[~np.isfinite(x)][0]}; expected finite numbers")
         outside = (x < self.lower) | (x > self.upper)
@@ -517,11 +573,15 @@ class OptimizationProblem:
         except np.linalg.LinAlgError:
             result[free] = np.nan
         shape = np.shape(optimum.parameters[name]) if name not in self._several else (by_x.shape[1],)
-        pieces = np.split(result, np.cumsum(self._counts)[:-1])
-        return {
-            own: piece.reshape((*(fixed(one.shape) or ()), *shape))
-            for (own, one), piece in zip(self._each(), pieces, strict=True)
-        }
+        moved, places = {}, np.cumsum(self._counts)[:-1]
+        for (own, one), piece, at in zip(self._each(), np.split(result, places), np.split(x, places), strict=True):
+            size = fixed(one.shape) or ()
+            if own in self._declared:
+                by_free = np.reshape(self._declared[own].slope(at.reshape(size)), (-1, len(piece)))
+                moved[own] = (by_free @ piece).reshape((*self._declared[own].shape, *shape))
+            else:
+                moved[own] = piece.reshape((*size, *shape))
+        return moved
 
     def _moved(self, name: str, x: Floats, args: Sequence[Floats], lagrange: Floats) -> tuple[Floats, Floats]:
         """Return the derivatives by a parameter of the Lagrangian's gradient and of the constraints."""
@@ -537,8 +597,6 @@ class OptimizationProblem:
         return by_x, by_g
 
     def _mixed(self, name: str) -> Any:
-        from ..compiler import compile
-
         own, weights = self._parameters[name], []
         parameter = own.data if isinstance(own, SparseMatrix) else own
         whole = self._minimize
@@ -789,7 +847,10 @@ def problem(
         Such as ``x[0] + x[1] <= 1`` and ``np.sum(x) == a``, element by element for arrays.
     variables : symbol or list of symbols, optional
         By default all that the formulas depend on, but for parameters. Others count too: the formulas need not depend
-        on all.
+        on all. One that is declared positive, between two numbers, ordered, a simplex, a correlation or positive
+        definite stays so at every point: solvers move numbers without bounds, of which it is an exponential, a softmax
+        or a product of Cholesky factors. Of one that is declared symmetric, skew, diagonal or triangular they move the
+        free entries.
     bounds : dict, optional
         By symbol or name: a pair of the least and the greatest values, None for none.
     parameters : symbol or list of symbols, optional
@@ -848,13 +909,24 @@ def problem(
                 "as sd.vector('x', 3) has (other parameters may have letters)"
             )
     named = {str(one.node.name): one for one in wanted}
+    declared = {name: _Declared(one) for name, one in named.items() if one.node.assumptions != NOTHING_KNOWN}
     ends = {}
     for key, pair in (bounds or {}).items():
         name = str(key.node.name) if isinstance(key, Array) and key.node.is_input else key
         if name not in named:
             raise ArgumentError(f"bounds of {name!r:.60}; expected variables: {', '.join(named)}")
         ends[name] = _ends(pair, name, named[name].shape)
-    return OptimizationProblem(minimize, constraints, wanted, given, ends)
+        if name in declared:
+            if not declared[name].is_linear:
+                came = f"bounds of {name}, which is declared {' and '.join(words(named[name].node.assumptions))}"
+                raise ArgumentError(f"{came}; expected one of both, or a constraint in subject_to")
+            take: Any = declared[name].transform.unconstrain
+            ends[name] = take(ends[name][0]), take(ends[name][1])
+    exchanged = {one.own.node: one.formula.node for one in declared.values()}
+    value, *sides = substitute([minimize.node, *(node for node, _ in constraints)], exchanged)
+    constraints = [(side, is_equation) for side, (_, is_equation) in zip(sides, constraints, strict=True)]
+    wanted = [declared[name].free if name in declared else one for name, one in named.items()]
+    return OptimizationProblem(Array(value), constraints, wanted, given, ends, declared)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -355,3 +355,55 @@ def test_parameters_may_be_positions_and_have_letters() -> None:
         p.solve(parameters={**data, "i": groups + 0.5})
     with pytest.raises(sd.ShapeError, match=r"w has shape .* sizes of a variable"):
         sd.problem(np.sum(sd.vector("w", "n") ** 2))
+
+
+#: Declarations, with a shape and a member drawn.
+MEMBERS: dict[str, tuple[dict[str, Any], tuple[int, ...], Callable[[Any], Any]]] = {
+    "positive": ({"positive": True}, (3,), lambda m: np.abs(m[0]) + 0.2),
+    "between": ({"between": (-1, 2)}, (3,), lambda m: np.tanh(m[0])),
+    "simplex": ({"simplex": True}, (3,), lambda m: np.exp(m[0]) / np.exp(m[0]).sum()),
+    "ordered": ({"ordered": True}, (3,), lambda m: np.cumsum(np.abs(m[0]) + 0.2)),
+    "definite": ({"positive_definite": True}, (3, 3), lambda m: m @ m.T + np.eye(3)),
+    "symmetric": ({"symmetric": True}, (3, 3), lambda m: m + m.T),
+    "skew": ({"skew": True}, (3, 3), lambda m: m - m.T),
+    "lower": ({"lower": True}, (3, 3), np.tril),
+    "diagonal": ({"diagonal": True}, (3, 3), lambda m: np.diag(np.diag(m))),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_declared_variables_stay_what_they_are(name: str) -> None:
+    facts, shape, member = MEMBERS[name]
+    rng = np.random.default_rng(7)
+    goal, begin = member(rng.normal(size=(3, 3))), member(rng.normal(size=(3, 3)))
+    v, target, w = sd.symbol("v", shape, **facts), sd.array("target", shape), sd.scalar("w")
+    nearest = sd.problem(np.sum((v - target) ** 2) + (w - np.sum(v * v)) ** 2, variables=[v, w])
+    for start in (None, {"v": begin}, np.append(begin.ravel(), 1.0)):
+        best = nearest.solve(start, {"target": goal})
+        assert best.success
+        assert best["v"].shape == shape
+        np.testing.assert_allclose(best["v"], goal, atol=2e-5)
+        np.testing.assert_allclose(best["w"], (goal**2).sum(), rtol=1e-4)
+    way = member(rng.normal(size=(3, 3))) - goal  # along the members, so that the solution follows
+    slope = nearest.sensitivity(best, target)["v"]
+    if name not in ("simplex", "definite"):
+        np.testing.assert_allclose(np.tensordot(slope, way, len(shape)), way, atol=1e-4)
+    step = 1e-3
+    moved = [nearest.solve(best, {"target": goal + side * step * way})["v"] for side in (1, -1)]
+    np.testing.assert_allclose(np.tensordot(slope, way, len(shape)), (moved[0] - moved[1]) / (2 * step), atol=2e-3)
+
+
+def test_declared_variables_with_constraints_bounds_and_starts() -> None:
+    w, C = sd.vector("w", 3, simplex=True), np.diag([0.04, 0.09, 0.25])
+    mu, r = sd.vector("mu", 3), sd.scalar("r")
+    best = sd.problem(w @ C @ w / 2, [mu @ w >= r], w).solve(parameters={"mu": [0.03, 0.05, 0.12], "r": 0.06})
+    np.testing.assert_allclose(best["w"], [0.4254, 0.3102, 0.2644], atol=1e-4)
+    s = sd.matrix("s", 2, 2, symmetric=True)
+    held = sd.problem(np.sum((s - 2 * np.eye(2)) ** 2), [], s, {s: (None, 1.0)}).solve()
+    np.testing.assert_allclose(held["s"], np.eye(2), atol=1e-6)
+    with pytest.raises(ArgumentError, match="bounds of w, which is declared a simplex"):
+        sd.problem(w @ w, [], w, {w: (0, 1)})
+    with pytest.raises(ArgumentError, match="declared"):
+        sd.problem(w @ w, [], w).solve([1.0, 1.0, 1.0])
+    with pytest.raises(ShapeError, match="expected 3"):
+        sd.problem(w @ w, [], w).solve([1.0, 1.0])
