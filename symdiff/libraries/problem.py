@@ -26,7 +26,7 @@ from ..frontend.functions.sparse_matrices import SparseMatrix
 from ..frontend.outputs import leaves
 from ..frontend.shapes import words
 from ..frontend.symbols import array
-from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape, substitute
+from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape, substitute, zeros
 from ..graph.primitives import NOTHING_KNOWN
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import fixed, show
@@ -528,6 +528,55 @@ class OptimizationProblem:
         return result
 
     @guarded
+    def formula(self, start: Any = None) -> dict[str, Array]:
+        """Return the solution of a small problem as formulas of the parameters.
+
+        They are compiled over the rows of a batch like any other formula, run natively, and have derivatives of any
+        order. The search is the method of multipliers, from one start, with Newton's steps.
+
+        Parameters
+        ----------
+        start : as of :meth:`solve`
+            Where all searches begin.
+
+        Returns
+        -------
+        dict of str to Array
+            The variables by name: nan where no minimum was found, their derivatives where a constraint or bound is
+            about to be left.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> x, a = sd.vector("x", 2), sd.scalar("a")
+        >>> nearest = sd.problem((x[0] - a) ** 2 + (x[1] - 1) ** 2, subject_to=[x @ x <= 1], parameters=a)
+        >>> point = nearest.formula()["x"]
+        >>> sd.compile(point)([1.0, 0.0, -1.0]).round(4)
+        array([[ 0.7071,  0.7071],
+               [ 0.    ,  1.    ],
+               [-0.7071,  0.7071]])
+        """
+        from ..frontend.functions.constrained import least_within  # few problems need it
+
+        begin = self._begin(start)
+        x = array(self.objective._free("variables"), begin.shape)
+        pieces = [part.reshape(one.shape) for (_, one), part in zip(self._each(), _split(x, self._counts), strict=True)]
+        exchanged = {one.node: part.node for (_, one), part in zip(self._each(), pieces, strict=True)}
+        flat = [reshape(to_real(node), (_size(node),)) for node, _ in self._constraints]
+        whole = concatenate(flat, 0) if flat else zeros((0,))
+        f, sides = substitute([self._minimize.reshape(()).node, whole], exchanged)
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        ends = (self.lower, self.upper) if bounded else None
+        found = least_within(f, sides, self._is_equation, x.node, begin, ends)
+        named = {}
+        for (name, one), part in zip(self._each(), _split(found, self._counts), strict=True):
+            named[name] = part.reshape(one.shape)
+            if name in self._declared:
+                own = self._declared[name]
+                named[name] = Array(substitute([own.formula.node], {own.free.node: named[name].node})[0])
+        return named
+
+    @guarded
     def sensitivity(self, optimum: Optimum, parameter: Any) -> dict[str, Floats]:
         """Return the derivatives of all variables at a solution with respect to a parameter.
 
@@ -927,6 +976,12 @@ def problem(
     constraints = [(side, is_equation) for side, (_, is_equation) in zip(sides, constraints, strict=True)]
     wanted = [declared[name].free if name in declared else one for name, one in named.items()]
     return OptimizationProblem(Array(value), constraints, wanted, given, ends, declared)
+
+
+def _split(x: Array, counts: Sequence[int]) -> list[Array]:
+    """Return the parts of a vector, one behind the other."""
+    ends = np.cumsum(counts)
+    return [x[end - count : end] for end, count in zip(ends.tolist(), counts, strict=True)]
 
 
 def _listed(value: Any) -> list[Any]:

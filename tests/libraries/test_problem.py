@@ -60,6 +60,57 @@ def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
     assert best.objective <= same.fun + 1e-6 * max(1.0, abs(same.fun)) or same.status != 0
 
 
+#: Solutions at which the equations of Karush, Kuhn and Tucker are singular, those not found, and those elsewhere.
+SINGULAR, LOST, ELSEWHERE = {26, 46, 49}, {93, 95, 96}, {97: 4.071246356513, 98: 4.071246356513}
+
+
+@pytest.mark.rows(3)
+@pytest.mark.parametrize("number", PROBLEMS)
+def test_formulas_of_solutions_are_what_solvers_find(number: int) -> None:
+    p = PROBLEMS[number]
+    ends = list(p.bounds) * (len(p.start) if len(p.bounds) == 1 else 1)
+    low, high = (np.array([i if e is None else e for e in column], float) for i, column in zip(
+        (-np.inf, np.inf), zip(*ends, strict=True), strict=True))  # fmt: skip
+    x = sd.vector("x", len(p.start))
+    constraints = [g >= 0 for g in p.above(x)] + [g == 0 for g in p.zero(x)]
+    whole = sd.problem(p.objective(x), constraints, x, {x: (low, high)})
+    found = sd.compile(whole.formula(np.clip(np.array(p.start, float), low, high))["x"], backend="interpreter")()
+    if number in SINGULAR | LOST and np.isnan(found).all():
+        return
+    least = (LOCAL | ELSEWHERE).get(number, p.least)
+    np.testing.assert_allclose(p.objective(found), least, rtol=1e-6, atol=1e-6)
+    assert ((low - 1e-9 <= found) & (found <= high + 1e-9)).all()
+    values = [*np.minimum(np.array(p.above(found), float), 0.0), *np.array(p.zero(found), float)]
+    assert np.abs(values).max(initial=0.0) <= 1e-6 * (1 + np.abs(found).max())
+
+
+def test_solutions_run_over_batches_and_have_derivatives() -> None:
+    point = HS71.formula([1, 5, 5, 1])["x"]
+    right = np.linspace(38.0, 60.0, 5)
+    values, slopes = sd.compile([point, sd.jacobian(point, A)], [A], backend="interpreter")(right)
+    for a, value, slope in zip(right.tolist(), values, slopes, strict=True):
+        best = HS71.solve([1, 5, 5, 1], {"a": a})
+        np.testing.assert_allclose(value, best["x"], rtol=1e-6)
+        np.testing.assert_allclose(slope, HS71.sensitivity(best, A)["x"], atol=1e-6)
+    # a constraint whose multiplier is 0, and a bound that is about to be left
+    v, b = sd.vector("v", 2), sd.scalar("b")
+    for within, bounds in (([v @ v <= 1], None), ([v[0] + v[1] >= -9], {v: (-9.0, [9.0, 1.0])})):
+        nearest = sd.problem((v[0] - b) ** 2 + (v[1] - 1) ** 2, within, v, bounds, b).formula()["v"]
+        at, moved = sd.compile([nearest, sd.jacobian(nearest, b)], [b], backend="interpreter")([0.0, 0.5])
+        np.testing.assert_allclose(at[0], [0.0, 1.0], atol=1e-9)
+        assert np.isnan(moved[0]).all()
+    w, t = sd.vector("w", 3, simplex=True), sd.vector("t", 3)
+    shares = sd.problem(np.sum((w - t) ** 2), [w[0] >= 0.5], w, parameters=t).formula()["w"]
+    np.testing.assert_allclose(sd.compile(shares, [t])([0.2, 0.3, 0.5]), [0.5, 0.15, 0.35], atol=1e-9)
+
+
+def test_a_problem_without_a_minimum_has_no_formula_of_numbers() -> None:
+    infeasible = sd.problem(X @ X, [X[0] >= A, X[0] <= -1.0], X, parameters=A).formula()["x"]
+    (one, none) = sd.compile(infeasible, [A], backend="interpreter")([-2.0, 1.0])
+    np.testing.assert_allclose(one, [-1, 0, 0, 0], atol=1e-9)
+    assert np.isnan(none).all()
+
+
 @pytest.mark.parametrize("number", [12, 26, 43, 71, 76, 93, 100])
 def test_ipopt_solves_problems_where_it_is_installed(number: int) -> None:
     pytest.importorskip("ipyopt")

@@ -44,7 +44,7 @@ from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
 from .newton import Equations, Found, attracted, bracketed, descended, largest, searched, solved
 
-__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
+__all__ = ["Asked", "fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
@@ -114,7 +114,7 @@ def root(
     2.0 0.25
     """
     g, x = _read(g, x)
-    asked = _Asked("root", x, start, bracket, at_most, tol)
+    asked = Asked("root", x, start, bracket, at_most, tol)
     return asked.solution(asked.formula(g, "g"))
 
 
@@ -156,7 +156,7 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
            [10.905, 18.911]])
     """
     step, x = _read(step, x)
-    asked = _Asked("fixed_point", x, start, None, at_most, tol)
+    asked = Asked("fixed_point", x, start, None, at_most, tol)
     formula = asked.formula(step, "step")
     return asked.solution(asked.unknown - formula, formula)
 
@@ -218,7 +218,7 @@ def minimizer(
     f, x = _read(f, x)
     squares = method == "levenberg-marquardt"
     most = (10 if squares else 1) * AT_MOST if at_most is None else at_most
-    asked = _Asked("minimizer", x, start, None, most, tol)
+    asked = Asked("minimizer", x, start, None, most, tol)
     asked.bounds = _bounds(asked, bounds)
     formula = asked.formula(f, "f", ())
     slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
@@ -310,7 +310,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     -2.0
     """
     f, u = _read(f, u)
-    asked = _Asked("laplace", u, start, None, at_most, tol)
+    asked = Asked("laplace", u, start, None, at_most, tol)
     formula = asked.formula(f, "f", ())
     own = Array(asked.symbol)
     m = minimizer(users(f)(own) if is_function(f) else f, own, start, at_most=at_most, tol=tol)
@@ -325,7 +325,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     return integral
 
 
-def _held(asked: _Asked, slope: Node) -> Node:
+def _held(asked: Asked, slope: Node) -> Node:
     """Return the equations of a minimum: of elements that a bound holds that they are at the bound."""
     if not asked.bounds:
         return slope
@@ -336,7 +336,7 @@ def _held(asked: _Asked, slope: Node) -> Node:
     return held.node
 
 
-class _Asked:
+class Asked:
     """Request of one call, with the unknown as a placeholder of the formula's own."""
 
     def __init__(self, name: str, x: Any, start: Any, bracket: Any, at_most: Any, tol: Any) -> None:
@@ -393,10 +393,13 @@ class _Asked:
             )
         return inside
 
-    def solution(self, equations: Node, *written: Node, objective: tuple[Node, ...] = ()) -> Array:
+    def solution(
+        self, equations: Node, *written: Node, objective: tuple[Node, ...] = (), settled: Node | None = None
+    ) -> Array:
         """Return the node of a solution of equations of the unknown.
 
-        ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian.
+        ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian;
+        ``settled`` is where solutions have derivatives.
         """
         operands = [*([] if self.start is None else [self.start]), *self.ends, *self.bounds]
         self._refuse_positions([equations])
@@ -405,10 +408,12 @@ class _Asked:
         # the search has the form of numbers that its slope has, and parts in common with it
         searched = simplify([equations, *objective[:1]])
         formulas = [*searched, equations, slope, *objective[1:], *(written or (equations,))]
+        formulas += [] if settled is None else [settled]
         captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
         stable, *closed = substitute(formulas, {arg: plain[arg] for arg in captured})
+        calm = None if settled is None else closed.pop()
         lowest = [closed.pop(0)] if objective else []
         equations, slope, *shown = closed
         g, inner = Equations(self.unknown, equations, slope, self.tol), [Array(plain[node]) for node in operands]
@@ -418,9 +423,10 @@ class _Asked:
         else:
             gradient = Equations(self.unknown, stable, slope, self.tol)
         found = self._found(gradient, lowest, inner)
-        settled = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
+        still = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
+        still = still if calm is None else g.at(calm, found.x)
         given = tuple([args.index(node) for node in operands])
-        rule, body = _ruled(self, g, found, settled, tuple(plain.values()), tuple(shown), given)
+        rule, body = _ruled(self, g, found, still, tuple(plain.values()), tuple(shown), given)
         node = custom_node(rule, args, body)
         return Array(node, provenance_of(*(Array(arg) for arg in args), node))
 
@@ -444,7 +450,7 @@ class _Asked:
 
 
 def _ruled(
-    asked: _Asked,
+    asked: Asked,
     g: Equations,
     found: Found,
     settled: Array | None,
@@ -606,7 +612,7 @@ def _ends(name: str, bracket: Any) -> list[Node]:
     return ends
 
 
-def _bounds(asked: _Asked, bounds: Any) -> list[Node]:
+def _bounds(asked: Asked, bounds: Any) -> list[Node]:
     if bounds is None:
         return []
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
