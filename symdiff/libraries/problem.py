@@ -58,6 +58,9 @@ FAR = 1e20
 CURVED = 1e-8
 #: Part of the largest curvature below which one is none: differences of gradients tell no more.
 FLAT = 1e-5
+#: SLSQP's states where rounding hides that its step leads down or that constraints may hold, and how often it begins
+#: again there, with a new Hessian and ten times the tolerance.
+ROUNDED, RESTARTS = (4, 8), 4
 #: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
@@ -720,11 +723,16 @@ def _by_minimize(method: str) -> Any:
         defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000}
         if g is not None:  # a Jacobian without full rank is factorized by singular values anyway, behind a warning
             defaults["trust-constr"]["factorization_method"] = "SVDFactorization"
-        found = minimize(
-            lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method,
-            options={**defaults[method], **options}, **more,
-        )  # fmt: skip
-        return _Found(found.x, bool(found.success), str(found.message), int(found.nit))
+        given, turns = {**defaults[method], **options}, 0
+        for _ in range(1 + RESTARTS):
+            found = minimize(
+                lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method, options=given, **more
+            )
+            x, turns = found.x, turns + int(found.nit)
+            if method != "SLSQP" or found.status not in ROUNDED:
+                break
+            given["ftol"] *= 10.0
+        return _Found(found.x, bool(found.success), str(found.message), turns)
 
     return run
 

@@ -309,6 +309,17 @@ def test_bounds_alone_hold_elements_in_sensitivities() -> None:
     np.testing.assert_allclose(inside.sensitivity(best, p)["y"], np.diag([1.0, 0, 0]), atol=1e-9)
 
 
+@pytest.mark.parametrize("number", [93, 100])
+def test_rounding_of_a_start_does_not_decide_if_a_problem_is_solved(number: int) -> None:
+    p, rng, x = PROBLEMS[number], np.random.default_rng(0), sd.vector("x", len(PROBLEMS[number].start))
+    whole = sd.problem(p.objective(x), [g >= 0 for g in p.above(x)], x, {x: (p.bounds[0])})
+    for _ in range(8):
+        best = whole.solve(np.array(p.start) + 1e-13 * rng.uniform(0, 1, len(p.start)))
+        assert best.success
+        assert best.method == "SLSQP"
+        np.testing.assert_allclose(best.objective, p.least, rtol=1e-6)
+
+
 def test_what_has_no_solution_is_told() -> None:
     none = sd.problem(X @ X, [X[0] >= 1, X[0] <= 0]).solve()
     assert not none.success
