@@ -39,6 +39,7 @@ from ..rewrite.arrays import broadcast_labels
 from ..rewrite.inlining import with_names, without_names
 from ..rewrite.matrices.symmetry import upright
 from ..rewrite.rewriter import make, spread
+from ..rewrite.stability.exponents import linear
 from ..rewrite.stability.lengths import shown_lengths
 from .products import (
     WINDOW,
@@ -50,7 +51,6 @@ from .products import (
     times,
     whole_exponent,
     without,
-    without_roots,
 )
 
 
@@ -290,6 +290,8 @@ class _Collector:
         self.beginning: dict[object, dict[Node, int]] = {}
         #: Number of factors that are written for each.
         self.lengths: dict[Node, int] = {}
+        #: Exponents that are sums by their terms.
+        self.exponents: dict[object, Node] = {}
         #: Sums of products of arrays by their factors.
         self.dots: dict[object, Node] = {}
         self.users: dict[Node, int] = dict.fromkeys(order, 0)
@@ -358,16 +360,24 @@ class _Collector:
                 elif count:
                     result.merge(self.factors(base), power * count)
                 else:
-                    result.take(rebuild(part, tuple([self.new[arg] for arg in part.args])), power)
+                    result.take(self.power(part), power)
             else:  # a sum inside: it stands in this product alone
                 result.take(self.sum(part), power)
         for made, power in shared:
-            if result.meets(self.parts[made]):
+            if result.meets(self.parts[made]) or self.parts[made] == CollectedProduct(-1.0, self.parts[made].over):
                 result.merge(self.parts[made], power)
             else:
                 result.take(made, power)
+        result.gather_numbers()
         self.spend(result)
         return self.divided(result)
+
+    def power(self, node: Node) -> Node:
+        """Rebuild a power; exponents that differ by the order of their terms are one."""
+        base, exponent = (self.new[arg] for arg in node.args)
+        if exponent.is_additive:
+            exponent = self.exponents.setdefault(frozenset(linear(exponent).items()), exponent)
+        return rebuild(node, (base, exponent))
 
     def spend(self, product: CollectedProduct) -> None:
         """Multiply a sum's terms by the number in front of it where that makes shorter numbers."""
@@ -581,7 +591,7 @@ class _Collector:
         self, common: CollectedProduct, terms: Sequence[CollectedProduct], shape: Shape
     ) -> CollectedProduct:
         """Write what terms have in common in front of the sum of what is left of them."""
-        common.take(self.total([without_roots(without(term, common), common) for term in terms], shape), 1)
+        common.take(self.total([without(term, common) for term in terms], shape), 1)
         return common
 
     def grouped(self, terms: list[CollectedProduct], shape: Shape) -> list[CollectedProduct]:

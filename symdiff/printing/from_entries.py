@@ -38,6 +38,7 @@ from ..graph import (
 )
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import einsum
+from ..graph.kinds import EXPONENTIAL
 from ..graph.primitives import EACH, TOGETHER
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PowerProduct
@@ -274,6 +275,9 @@ def _shortest(derivative: Node) -> Node:
     """Return a derivative collected, with its columns as vectors where that is shorter."""
     order = postorder([derivative])
     plain = collect(derivative)
+    shorter = shorten(plain) if plain.below & EXPONENTIAL else plain  # exponentials that were apart may have met
+    if shorter is not plain:
+        plain = min(plain, shorter, key=_cost)
     if not has_unit_axes(order):
         return plain
     other = as_columns(collect(without_axes_of_one(order)))

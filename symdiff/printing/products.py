@@ -13,7 +13,7 @@ from operator import is_
 
 from ..graph import Node, axes_of, constant, contract, elementwise, number, reduce
 from ..graph.scalars.arithmetic import is_leaf
-from ..rewrite.facts import is_surely_positive, sign_of
+from ..rewrite.facts import is_surely_positive
 from ..rewrite.stability.lengths import squares_of
 
 #: Most parts of a sum or product that are compared.
@@ -30,11 +30,6 @@ def _cancels(base: Node) -> bool:
     return base.is_input or (base.args[0] if base.is_root else base).is_size or is_surely_positive(base)
 
 
-def is_positive_root(base: Node) -> bool:
-    """Tell whether a factor is the root of what is declared positive, whose square is that."""
-    return base.is_root and is_surely_positive(base.args[0])
-
-
 #: Whole numbers whose roots are multiplied as roots.
 _SQUARES = {math.sqrt(k): k for k in (2, 3, 5, 6, 7)}
 
@@ -42,6 +37,16 @@ _SQUARES = {math.sqrt(k): k for k in (2, 3, 5, 6, 7)}
 def _surd(c: float) -> int:
     """Return the number of which another one is the square root; 0 for other numbers."""
     return _SQUARES.get(abs(c), 0)
+
+
+def _squared(base: Node) -> Node | None:
+    """Return the square of a root or of the size of a number; lengths stay, which are named."""
+    square = _surd(number(base) or 0.0)
+    if square:
+        return constant(float(square))
+    if base.op == "abs":
+        return elementwise("power", (base.args[0], constant(2.0)))
+    return base.args[0] if base.is_root and not base.args[0].is_contraction else None
 
 
 @dataclass
@@ -82,13 +87,12 @@ class CollectedProduct:
                 other[base] = less - common
         if count:
             side[base] = side.get(base, 0) + count
-        square = _surd(c) if c is not None else 0
-        squared = constant(float(square)) if square else base.args[0] if is_positive_root(base) else None
-        if squared is not None and side.get(base, 0) > 1:
-            count = side.pop(base)
-            if count % 2:
-                side[base] = 1
-            self.take(squared, (1 if side is self.over else -1) * (count // 2))
+        inside = _squared(base)
+        if inside is not None and side.get(base, 0) > 1:
+            pairs, left = divmod(side.pop(base), 2)
+            if left:
+                side[base] = left
+            self.take(inside, (1 if side is self.over else -1) * pairs)
 
     def merge(self, other: CollectedProduct, power: int = 1) -> None:
         """Multiply by ``other**power``."""
@@ -96,6 +100,13 @@ class CollectedProduct:
             self.take(constant(other.number), power)
         for base, n in other.factors():
             self.take(base, n * power)
+
+    def gather_numbers(self) -> None:
+        """Take numbers among the factors into the number in front, which may have been none that a person writes."""
+        for side, sign in ((self.over, 1), (self.under, -1)):
+            for base, n in [(base, n) for base, n in side.items() if base.is_constant]:
+                if as_number(self, base, sign * n):
+                    del side[base]
 
     def factors(self) -> Iterator[tuple[Node, int]]:
         """Go through the factors, each with its power: below 0 for a divisor."""
@@ -214,15 +225,6 @@ def _drop(factors: dict[Node, int], factor: Node, count: int = 1) -> None:
         del factors[factor]
 
 
-def without_roots(term: CollectedProduct, outside: CollectedProduct) -> CollectedProduct:
-    """Write the square of a root as what is below it, where the root is a divisor outside: a nan there stays."""
-    for base, n in list(term.under.items()):
-        if base.is_root and n % 2 == 0 and base in outside.under:
-            del term.under[base]
-            term.take(base.args[0], -n // 2)
-    return term
-
-
 def _is_direction_of(x: Node, node: Node) -> bool:
     return node.op == "unit" and node.args[0] is x and is_whole(node)
 
@@ -269,8 +271,6 @@ def times(factors: Mapping[Node, int]) -> Node | None:
     result: Node | None = None
     for base in sorted(factors, key=lambda base: (base.ndim > 0, not is_leaf(base))):
         part, n = base, factors[base]
-        if part.is_root and n % 2 == 0 and len(part.args[0].args) > 1 and sign_of(part.args[0]) > 0:
-            part, n = part.args[0], n // 2
         if n > 1:
             value = number(part) or 0.0
             is_whole_number = value.is_integer() and 1.0 <= abs(value) <= 2.0 ** (53 / n)
@@ -282,6 +282,9 @@ def times(factors: Mapping[Node, int]) -> Node | None:
 def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
     """Write a root or power times its base as one power, and a power of a root: x sqrt(x) is x**1.5."""
     groups: dict[Node, list[tuple[Node, float]]] = {}
+    for base in [base for base, n in factors.items() if base.op == "cbrt" and n % 3 == 0]:
+        factors = {**factors, base.args[0]: factors.get(base.args[0], 0) + factors[base] // 3}
+        del factors[base]
     for base in factors:
         exponent = number(base.args[1]) if base.is_power else None
         inner, total = (base, 1.0) if exponent is None else (base.args[0], exponent)

@@ -56,7 +56,8 @@ from .stability.lengths import join_cosines
 #: The table of rules, in the order in which they are tried: pages of equations, and modules with functions.
 SOURCES = (
     *(algebra, pages.OF_MATRICES, arrays, pages.CHOICES, branches, pages.POWERS, declared, positions),
-    *(roots, identities, differences, removable, sums, pages.OF_THE_TABLE, pages.LOGARITHMS, stability),
+    *(roots, identities, differences, removable, sums),
+    *(pages.OF_THE_TABLE, pages.OF_ORDERS, pages.LOGARITHMS, stability),
     *(deviations, fractions, ratios, same_bases, shares, lowest_terms),
     *(chains, entries, merged, symmetry),
 )

@@ -181,7 +181,7 @@ def _conditions(condition: Node) -> list[Node]:
 
 
 def _has_slope(product: Node, condition: Node) -> bool:
-    """Tell whether a product has x**(n - k) or x**-(n + k) in it, or n / x, for a condition (x != 0) | (n != 0).
+    """Tell whether a product has x**(n - k) or x**-(n + k) in it, n / x or n x**m, for a condition (x != 0) | (n != 0).
 
     A sum whose terms all have it is a factor that has.
     """
@@ -201,6 +201,8 @@ def _has_slope(product: Node, condition: Node) -> bool:
             of_base = base.is_power or base.op == "power_log"
             if not of_base or base.args[-2] is not x:
                 continue
-            if any(added(linear(base.args[-1]), own, side).keys() <= {None} for side in (-1.0, 1.0)):
+            if (n, 1.0) in factors or any(
+                added(linear(base.args[-1]), own, side).keys() <= {None} for side in (-1.0, 1.0)
+            ):
                 return True
     return False

@@ -95,8 +95,8 @@ KINDS: Mapping[str, Callable[[Node], bool]] = {
     "triangular": lambda node: is_lower(node) or is_upper(node),
     "number": lambda node: scalar_constant(node) is not None,
     "whole": lambda node: (scalar_constant(node) or 0.5).is_integer(),
-    "even": lambda node: (scalar_constant(node) or 1.0) % 2.0 == 0.0,
-    "odd": lambda node: (scalar_constant(node) or 0.0) % 2.0 == 1.0,
+    "even": lambda node: (c := scalar_constant(node)) is not None and c % 2.0 == 0.0,
+    "odd": lambda node: (c := scalar_constant(node)) is not None and c % 2.0 == 1.0,
 }
 
 _BINARY = {
@@ -483,12 +483,13 @@ class Identity(Rule):
         """Keys of the terms that a sum has which is the left side."""
         if self.ops != ("add", "subtract") or not isinstance(self.left, Plus):
             return frozenset()
-        calls = [term for _, term in self.left.terms if isinstance(term, Applied)]
-        if not calls or any(isinstance(term, Times) for _, term in self.left.terms):
-            raise InternalError(f"the equation {self.name!r} begins with a sum whose terms are not calls and numbers")
-        keys = {"constant" for _, term in self.left.terms if isinstance(term, Value)}
+        calls = [term for _, term in self.left.terms if isinstance(term, Applied | Times)]
+        if not any(isinstance(call, Applied) for call in calls):
+            raise InternalError(f"the equation {self.name!r} begins with a sum of which no term is a call")
+        keys = {"constant"} if any(isinstance(term, Value) for _, term in self.left.terms) else set()
         for call in calls:
-            key = key_of_term(call.op, base.op if isinstance(base := call.args[0], Applied) else "")
+            base = call.args[0] if isinstance(call, Applied) else None
+            key = key_of_term(_op_of(call), base.op if isinstance(base, Applied) else "")
             while key in keys:
                 key += AGAIN
             keys.add(key)
@@ -532,7 +533,9 @@ def _terms_seen(node: Node) -> tuple[Sequence[tuple[float, Node]], Sequence[tupl
 
 
 def _op_of(pattern: Pattern) -> str:
-    """Return the operation of all nodes that a term of a sum fits, which is a call or a number."""
+    """Return the operation of all nodes that a term of a sum fits, which is a call, a product or a number."""
+    if isinstance(pattern, Times):
+        return "divide" if any(n < 0.0 for _, n in pattern.factors) else "multiply"
     return pattern.op if isinstance(pattern, Applied) else "constant"
 
 

@@ -70,9 +70,12 @@ POWERS = (
     Identity("log(s**p) -> p * log(s)", "stability", s="positive"),
     Identity("sqrt(s**p) -> s**(p / 2)", "stability", s="positive", p="number"),
     Identity("(s**p)**q -> s**(p * q)", "stability", s="positive", p="number", q="number"),
+    Identity("sqrt(x**q) -> x**(q / 2)", "stability", q="odd"),
     Identity("power_log(1, s, p) -> s**p * log(s)", "derived", s="positive"),
     Identity("sqrt(s)**q -> s**(q / 2)", "stability", s="positive", q="number"),
     Identity("sqrt(x)**2 -> x", "derived"),
+    Identity("x**0.5 -> sqrt(x)", "shown"),
+    Identity("x**-0.5 -> 1 / sqrt(x)", "shown"),
     Identity("(a * sqrt(x))**2 -> x * a**2", "shown"),
     Identity("(a / sqrt(x))**2 -> a**2 / x", "shown"),
     Identity("(a / (b * sqrt(x)))**2 -> a**2 / (x * b**2)", "shown"),
@@ -100,6 +103,23 @@ LOGARITHMS = (
     Identity("log(erfc(x) - erfc(y)) -> log(2) + log_ndtr_between(sqrt(2) * y, sqrt(2) * x)", "stability"),
     Identity("log(erfc_ratio(x, y)) -> log_erfc(x) - log_erfc(y)", "stability"),
     Identity("log(ndtr_ratio(x, y)) -> log_ndtr(x) - log_ndtr(y)", "stability"),
+    Identity("exp(logaddexp(x, y)) -> exp(x) + exp(y)", "stability"),
+    Identity("exp(softplus(x)) -> 1 + exp(x)", "stability"),
+    Identity("exp(-softplus(x)) -> sigmoid(-x)", "stability"),
+    Identity("expm1(softplus(x)) -> exp(x)", "stability"),
+    Identity("softplus(x) + log_sigmoid(x) -> x", "stability"),
+    Identity("softplus(log(x)) -> log1p(x)", "differentiated"),
+    Identity("softplus(x + log(-expm1(-x))) -> x", "differentiated"),
+    Identity("softplus(logit(x)) -> -log1p(-x)", "differentiated"),
+    Identity("log_sigmoid(logit(x)) -> log(x)", "differentiated"),
+    Identity("sigmoid(log(x)) -> x / (1 + x)", "differentiated"),
+    Identity("cosh(log(x)) -> (x + 1 / x) / 2", "differentiated"),
+    Identity("sinh(log(x)) -> (x - 1 / x) / 2", "differentiated"),
+    Identity("exp(log1p(x)) -> 1 + x", "differentiated"),
+    Identity("log(sinh_remainder_1(0, x)) -> log_sinh_quotient(x)", "stability"),
+    Identity("log(csch_quotient(0, x)) -> -log_sinh_quotient(x)", "stability"),
+    Identity("log(exp_remainder_1(0, x)) -> log_exp_quotient(x)", "stability"),
+    Identity("log(bernoulli_quotient(0, x)) -> -log_exp_quotient(x)", "stability"),
     Identity("xlogy(a, exp(x)) -> a * x", "stability"),
     Identity("xlogy(a, sigmoid(x)) -> xlog_sigmoid(a, x)", "stability"),
     Identity("xlog1py(a, -sigmoid(x)) -> xlog_sigmoid(a, -x)", "stability"),
@@ -119,6 +139,25 @@ LOGARITHMS = (
     Identity("1 - erf(x) -> erfc(x)", "stability"),
 
     Identity("poch(x, 1) -> x", "stability"),
+
+    # Squares that make up 1, near those of which one is 0. DLMF 4.21.12, 4.35.11
+    Identity("1 - cos(x)**2 -> sin(x)**2", "stability"),
+    Identity("1 - sin(x)**2 -> cos(x)**2", "stability"),
+    Identity("cosh(x)**2 - 1 -> sinh(x)**2", "stability"),
+    Identity("1 + sinh(x)**2 -> cosh(x)**2", "stability"),
+
+    # Functions of the inverses of others. DLMF 4.16, 4.30
+    Identity("cos(arcsin(x)) -> sqrt(one_minus_square(x))", "stability"),
+    Identity("sin(arccos(x)) -> sqrt(one_minus_square(x))", "stability"),
+    Identity("tan(arcsin(x)) -> x / sqrt(one_minus_square(x))", "stability"),
+    Identity("sin(arctan(x)) -> x / hypot(1, x)", "stability"),
+    Identity("cos(arctan(x)) -> 1 / hypot(1, x)", "stability"),
+    Identity("sinh(arccosh(x)) -> sqrt(x - 1) * sqrt(x + 1)", "stability"),
+    Identity("tanh(arccosh(x)) -> sqrt(x - 1) * sqrt(x + 1) / x", "stability"),
+    Identity("cosh(arcsinh(x)) -> hypot(1, x)", "stability"),
+    Identity("tanh(arcsinh(x)) -> x / hypot(1, x)", "stability"),
+    Identity("sinh(arctanh(x)) -> x / sqrt(one_minus_square(x))", "stability"),
+    Identity("cosh(arctanh(x)) -> 1 / sqrt(one_minus_square(x))", "stability"),
 
     # Slopes of arctan(exp(x)) and arctan(sinh(x)): 1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2). DLMF 4.35.1
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),
@@ -142,6 +181,12 @@ LOGARITHMS = (
     Identity("(1 + tan(x)**2) / tan(x) -> 2 / sin(2 * x)", "shown"),
     Identity("sech(x)**2 / (1 + tanh(x)**2) -> sech(2 * x)", "shown"),
     Identity("exp(x) / (exp(x) - 1)**2 -> 1 / (4 * sinh(x / 2)**2)", "shown"),
+    Identity("exp(x) + exp(-x) -> 2 * cosh(x)", "shown"),
+    Identity("exp(x) - exp(-x) -> 2 * sinh(x)", "shown"),
+    Identity("cosh(x) * sech(x)**2 -> sech(x)", "shown"),
+    Identity("cosh(x) * sech(x) -> 1", "shown"),
+    Identity("sinh(x) * sech(x) -> tanh(x)", "shown"),
+    Identity("sech(x) + tanh(x) * sinh(x) -> cosh(x)", "shown"),
     Identity("sigmoid(x) + sigmoid(-x) -> 1", "derived"),
     Identity("logaddexp(x, x) -> x + log(2)", "stability"),
 )
@@ -159,10 +204,12 @@ def _of_inverse(row: Function) -> Identity:
     return Identity(text, kind, source=inner.source, ops=ops)
 
 
-def _of_logarithm(row: Function) -> Identity:
+def _of_logarithm(row: Function) -> Iterator[Identity]:
     letters = ", ".join(_LETTERS[: row.arity])
-    text, ops = f"log({row.name}({letters})) -> {row.logarithm}({letters})", ("log", row.name)
-    return Identity(text, "stability", source=row.source, ops=ops)
+    plain, logarithm = f"{row.name}({letters})", f"{row.logarithm}({letters})"
+    yield Identity(f"log({plain}) -> {logarithm}", "stability", source=row.source, ops=("log", row.name))
+    if row.range.low >= 0.0 and not row.range.has_low:
+        yield Identity(f"exp({logarithm}) -> {plain}", "stability", source=row.source, ops=("exp", row.logarithm))
 
 
 def _of_parity(row: Function) -> Iterator[Identity]:
@@ -193,8 +240,15 @@ OF_THE_TABLE = tuple(
     if row.name not in ARITHMETIC
     for identity in (
         *([_of_inverse(row)] if row.inverse else []),
-        *([_of_logarithm(row)] if row.logarithm else []),
+        *(_of_logarithm(row) if row.logarithm else []),
         *_of_parity(row),
         *_of_values(row),
     )
+)
+
+#: Functions of a whole order, which are even or odd as it is. DLMF 10.11.1, 10.34.1, 10.47.14, 7.10.3
+OF_ORDERS = tuple(
+    Identity(f"{name}(n, -x) -> {sign}{name}(n, x)", "algebra", ops=(name, *sorted(PRODUCTS)), n=kind)
+    for name in ("jv", "iv", "ive", "spherical_jn", "dawsn_derivative")
+    for kind, sign in zip(("odd", "even") if name == "dawsn_derivative" else ("even", "odd"), ("", "-"), strict=True)
 )

@@ -470,11 +470,15 @@ def shorten(root: Node) -> Node:
     if len(order) > READ or not any(_is_open(node) for node in order):
         return root
     current = [root]
-    for _ in range(_PASSES):
-        following = _run(current, postorder(current), SHOWN, {}, None, mark=False)
-        if following == current:
-            break
-        current = following
+    _nested.shown = True
+    try:
+        for _ in range(_PASSES):
+            following = _run(current, postorder(current), SHOWN, {}, None, mark=False)
+            if following == current:
+                break
+            current = following
+    finally:
+        _nested.shown = False
     return current[0]
 
 
@@ -650,11 +654,15 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
 
 
 class _Nested(local):
-    """The nodes that rules of this thread are settling, one within the other, and how often one was left alone."""
+    """The nodes that rules of this thread are settling, one within the other, and how often one was left alone.
+
+    While a formula is written to be shown, what rules make is, too: forms for numbers would undo it.
+    """
 
     def __init__(self) -> None:
         self.nodes: set[Node] = set()
         self.left_alone = 0
+        self.shown = False
 
 
 _nested = _Nested()
@@ -669,11 +677,13 @@ def settle(node: Node, level: int = PLAIN) -> Node:
     if node in nodes:
         _nested.left_alone += 1
         return node
+    if _nested.shown:
+        level = SHOWN
     if len(nodes) >= _NESTED:  # compiled functions are not counted by Python, and would overflow the stack
         raise RecursionError(f"rules of simplification call each other more than {_NESTED} times within each other")
     nodes.add(node)
     try:
-        return _settle(node, _rules(level), None)
+        return _settle(node, _rules(level, mark=level != SHOWN), None)
     finally:
         nodes.discard(node)
 

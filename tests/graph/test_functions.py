@@ -77,6 +77,8 @@ POINTS: dict[str, list[float]] = {
     "sech": [0.0, 1e-300, 1e-8, *STEPS, 100.0, -100.0, 300.0, 720.0, -1e3],
     "csch": [1e-8, -1e-3, 0.3, 1.0, -2.5, 17.0, 300.0, -700.0],
     "log_cosh": [0.0, *STEPS[2:], 300.0, -700.0, 1e3],
+    "log_sinh_quotient": [0.0, *STEPS[2:], 1e-5, 1.0, 300.0, -700.0, 1e3],
+    "log_exp_quotient": [0.0, *STEPS[6:], 1.0, 300.0, -700.0, 1e3],
     "arcsinh": [0.0, *EVERYWHERE, 300.0, -1e4, 1e30, -1e30, 1e100, 1e150, 1e160, -1e300],
     "arccosh": [1.5, 1 + 2**-40, np.nextafter(1, 2), 3.0, 1e5, 1e30, 1e100, 1e150, 1e160, 1e300],
     "arctanh": INSIDE,

@@ -69,7 +69,7 @@ def draw(equation: Identity, letter: Letter, node: Node, rng: np.random.Generato
             return np.linalg.qr(a)[0]
         return a @ a.T + np.eye(3) if letter.kind else a
     if letter.kind in ("number", "whole", "even", "odd"):
-        return float(rng.choice([2.0, 4.0] if letter.kind == "even" else [-2.0, 0.5, 1.5, 2.0, 3.0]))
+        return float(rng.choice({"even": [2.0, 4.0], "odd": [1.0, 3.0]}.get(letter.kind, [-2.0, 0.5, 1.5, 2.0, 3.0])))
     numbers = [x for x in NUMBERS if abs(x) < 4.0] if equation in OF_THE_TABLE else NUMBERS
     value = float(rng.choice(numbers)) * (1.0 if rng.integers(2) else float(rng.uniform(0.5, 1.5)))
     return abs(value) or 1.0 if letter.kind == "positive" else value
@@ -82,8 +82,8 @@ def domain_of(equation: Identity) -> dict[str, tuple[float, float]]:
     inner = left.args[-1] if isinstance(left, Applied) and of_another else None
     if not isinstance(inner, Applied) or len(inner.args) < 2:
         return {}
-    names = [arg.name for arg in inner.args if isinstance(arg, Letter)]
-    return dict(zip(names, FUNCTIONS[inner.op].domain, strict=True))
+    domains = zip(inner.args, FUNCTIONS[inner.op].domain, strict=True)
+    return {arg.name: domain for arg, domain in domains if isinstance(arg, Letter)}
 
 
 def sides(equation: Identity, values: dict[str, Any], nodes: dict[str, Node]) -> list[Any]:

@@ -594,3 +594,88 @@ LOGARITHMS_OF_INTEGRALS: list[tuple[str, Callable[..., Any]]] = [
 def test_logarithms_of_exponential_integrals_far_out(text: str, function: Callable[..., Any], x: float) -> None:
     for order in (0, 1):
         agrees(text, function, {"x": x}, "x", order)
+
+
+# ---------------------------------------------------------------------------- powers at near places
+
+ANNUITIES: list[tuple[str, Callable[..., Any]]] = [
+    ("(x**y - 1)/(x - 1)", lambda u, y: ((1 + u) ** y - 1) / u),
+    ("((1 + u)**y - 1)/u", lambda u, y: ((1 + u) ** y - 1) / u),
+    ("(1 - (1 + u)**(-y))/u", lambda u, y: (1 - (1 + u) ** -y) / u),
+    ("u*(1 + u)**y/((1 + u)**y - 1)", lambda u, y: u * (1 + u) ** y / ((1 + u) ** y - 1)),
+]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(ANNUITIES), st.sampled_from([1e-12, -1e-9, 1e-6, 1e-3, 0.07, 3.0]),
+    st.sampled_from([-3.0, 0.3, 2.2, 12.0, 360.0]), st.integers(0, 2),
+)  # fmt: skip
+def test_quotients_of_powers_near_1(row: tuple[str, Callable[..., Any]], u: float, y: float, order: int) -> None:
+    text, function = row
+    if "x" not in text:
+        agrees(text, function, {"u": u, "y": y}, "u", order)
+        return
+    x = 1 + u
+    agrees(text, lambda x, y: function(x - 1, y), {"x": x, "y": y}, "x", order)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from([0.3, 1.5, 2.0, 3.0, 5.0, 12.0, -1.0, -2.5, -7.0]), st.sampled_from([1e-9, -1e-6, 1e-3, 0.5]),
+    st.integers(0, 2), st.sampled_from(["({}**{p} - {}**{p})/({} - {})", "({} - {})/({}**{p} - {}**{p})"]),
+)  # fmt: skip
+def test_divided_differences_of_powers(p: float, distance: float, order: int, form: str) -> None:
+    text = form.format("x", "y", "x", "y", p=f"({p})")
+    turned = form.startswith("({} -")
+
+    def function(x: Any, y: Any) -> Any:
+        slope = (x**p - y**p) / (x - y)
+        return 1 / slope if turned else slope
+
+    agrees(text, function, {"x": 1.3 + distance, "y": 1.3}, "x", order)
+
+
+# ---------------------------------------------------------------------------- squares of poles
+
+SQUARED: dict[str, Callable[[Any], Any]] = {
+    "sin": mp.sin, "sinh": mp.sinh, "tan": mp.tan, "tanh": mp.tanh, "arctan": mp.atan, "arcsin": mp.asin,
+    "log1p": mp.log1p, "expm1": mp.expm1,
+}  # fmt: skip
+
+
+@pytest.mark.rows(8)
+@pytest.mark.parametrize("name", SQUARED)
+@pytest.mark.parametrize("c", [1.0, 2.0, 0.3])
+@pytest.mark.parametrize("x", [1e-6, -1e-3, 0.2])
+def test_squares_of_poles_that_cancel(name: str, c: float, x: float) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return y / SQUARED[name](mp.mpf(c) * x) ** 2 - y / (mp.mpf(c) * x) ** 2
+
+    for order in (0, 1, 2):
+        agrees(f"y/{name}({c}*x)**2 - y/({c}*x)**2", function, {"x": x, "y": 1.7}, "x", order)
+
+
+# ---------------------------------------------------------------------------- logarithms of quotients
+
+OF_QUOTIENTS: list[tuple[str, Callable[..., Any]]] = [
+    ("log(sinh(x)/x)", lambda x: mp.log(mp.sinh(x) / x)),
+    ("log(x/(4*sinh(x)))", lambda x: mp.log(x / (4 * mp.sinh(x)))),
+    ("log((exp(x) - 1)/x)", lambda x: mp.log(mp.expm1(x) / x)),
+    ("log(x/(exp(x) - 1))", lambda x: mp.log(x / mp.expm1(x))),
+    ("log(3*x/(1 - exp(-x)))", lambda x: mp.log(-3 * x / mp.expm1(-x))),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), OF_QUOTIENTS, ids=[text for text, _ in OF_QUOTIENTS])
+@pytest.mark.parametrize("x", [1e-9, -1e-3, 0.4, -3.0, 40.0, 1e3, -900.0])
+def test_logarithms_of_quotients_near_0_and_far_out(text: str, function: Callable[..., Any], x: float) -> None:
+    for order in (0, 1, 2):
+        agrees(text, function, {"x": x}, "x", order)
+
+
+@pytest.mark.parametrize("text", ["1 - cos(x)**2", "sqrt(1 - cos(x)**2)"])
+def test_squares_that_make_up_1(text: str) -> None:
+    power = 0.5 if "sqrt" in text else 1
+    for order in (0, 1, 2):
+        agrees(text, lambda x: mp.sin(x) ** (2 * power), {"x": 1e-9}, "x", order)

@@ -78,6 +78,39 @@ NUMBERS = [
         "exp(-(x - m) ** 2 / (2 * s ** 2)) * ((x - m) ** 2 / s ** 2 - 1) / (sqrt(2 * pi) * s ** 2)",
     ),
 ]
+#: Roots, signs and numbers in front; functions of inverses and of logarithms.
+FORMS_OF_ONE = [
+    Row("log(sqrt(x) / y)", "x", XY, "0.5 / x"),
+    Row("log(cbrt(x) * y)", "x", XY, "1 / (3 * x)"),
+    Row("log(sqrt(x + 1) * y)", "x", XY, "0.5 / (x + 1)"),
+    Row("1 / abs(x)", "x", X, "-sign(x) / x ** 2"),
+    Row("2 * (exp(-x) - 1 + x) / x**2", "x", X, "-2 * (exp(-x) * (2 + x) + x - 2) / x ** 3"),
+    Row("8 * y * z / (pi * x**4)", "x", XYZ, "-32 * y * z / (pi * x ** 5)"),
+    Row("8 * x**2 * y / pi", "x", XY, "16 * x * y / pi"),
+    Row("sqrt(x**3)", "x", X, "1.5 * sqrt(x)"),
+    Row("x**0.5 * y**0.5", "x", XY, "0.5 * sqrt(y) / sqrt(x)"),
+    Row("jv(2, -x)", "x", X, "0.5 * (jv(1, x) - jv(3, x))"),
+    Row("dawsn(-x)**2", "x", X, "2 * (1 - 2 * x * dawsn(x)) * dawsn(x)"),
+    Row("sin(arccos(x / 2))", "x", X, "-0.25 * x / sqrt(1 - 0.25 * x ** 2)"),
+    Row("tan(arcsin(x / 2))", "x", X, "0.5 / (1 - 0.25 * x ** 2) ** 1.5"),
+    Row("sin(arctan(x))", "x", X, "1 / hypot(1, x) ** 3"),
+    Row("cosh(arctanh(x / 2))", "x", X, "0.25 * x / (1 - 0.25 * x ** 2) ** 1.5"),
+    Row("sqrt(1 - sin(x)**2)", "x", X, "-sin(x) * sign(cos(x))"),
+    Row("sqrt(1 + sinh(x)**2)", "x", X, "sinh(x)"),
+    Row("sigmoid(log(x))", "x", X, "1 / (1 + x) ** 2"),
+    Row("sinh(log(x))", "x", X, "0.5 * (1 + 1 / x ** 2)"),
+    Row("softplus(log(expm1(x)))", "x", X, "1"),
+    Row("softplus(logit(x / 2))", "x", X, "0.5 / (1 - 0.5 * x)"),
+    Row("exp(log_ndtr(x))", "x", X, "exp(-0.5 * x ** 2) / sqrt(2 * pi)"),
+    Row("exp(softplus(x))", "x", X, "exp(x)"),
+    Row("sinh(y * x) / sinh(y)", "x", XY, "y * cosh(x * y) / sinh(y)"),
+    Row("cosh(y * (z - x)) / cosh(y * z)", "x", XYZ, "-y * sinh(y * (z - x)) * sech(y * z)"),
+    Row("sinh(y * x) / cosh(y)", "x", XY, "y * sech(y) * cosh(x * y)"),
+    Row("exp(-y * x) / cosh(x)", "x", XY, "-sech(x) * exp(-x * y) * (tanh(x) + y)"),
+    Row("x**y * x**z", "x", XYZ, "x ** (z + y - 1) * (z + y)"),
+    Row("(x**y - 1) / (x - 1)", "x", XY, "(y * x ** (y - 1) - (x ** y - 1) / (x - 1)) / (x - 1)"),
+    Row("log(4 * pi * sinh(x) / x)", "x", X, "1 / tanh(x) - 1 / x"),
+]
 S, PD = sd.symmetric, sd.positive_definite
 FIT: Mapping[str, Any] = {"X": ("m", "n"), "A": ("m", "k"), "B": ("k", "n"), "W": S("m")}
 FREE: Mapping[str, Any] = {**FIT, "W": ("m", "m")}
@@ -298,4 +331,4 @@ STATISTICS = [
     Row("sum((A.T@P + P@A + Q)**2)", "P", CONTROL,
         "2 * ((A.T @ P + P @ A + Q) @ A.T + A @ (A.T @ P + P @ A + Q))"),
 ]
-ROWS = [*NUMBERS, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES, *STATISTICS]
+ROWS = [*NUMBERS, *FORMS_OF_ONE, *TRANSPOSES, *SHARES, *CHOICES, *SUMS, *FUNCTIONS, *DENSITIES, *STATISTICS]

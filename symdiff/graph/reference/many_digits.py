@@ -559,6 +559,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "cos_of_root": lambda s: mpmath.re(mpmath.cos(mpmath.sqrt(s))),
     "cosh_of_root": lambda s: mpmath.re(mpmath.cosh(mpmath.sqrt(s))),
     "log_cosh": lambda x: mpmath.log(mpmath.cosh(x)),
+    "log_sinh_quotient": lambda x: mpmath.log(mpmath.sinh(x) / x) if x else mpmath.mpf(0),
+    "log_exp_quotient": lambda x: mpmath.log(mpmath.expm1(x) / x) if x else mpmath.mpf(0),
     "xlogy": lambda x, y: mpmath.mpf(0) if x == 0 else x * mpmath.log(y),
     "part_of": lambda x, y: mpmath.mpf(0) if x == 0 and y == 0 else x / y,
     "xlog_sigmoid": lambda a, x: mpmath.mpf(0) if a == 0 else -a * mpmath.log1p(mpmath.exp(-x)),

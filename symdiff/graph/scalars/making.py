@@ -37,10 +37,10 @@ LOGARITHMS = {"gamma": "log_gamma", "beta": "log_beta", "binom": "log_binom", "p
 
 #: Functions that have a value wherever their arguments have one.
 TOTAL = frozenset((
-    "abs", "add", "arcsinh", "arctan", "arctan2", "cbrt", "cos", "cosh", "dawsn", "erf", "erfc", "erfcx", "exp", "exp2",
-    "expm1", "hypot", "log_cosh", "log_ndtr", "log_sigmoid", "logaddexp", "lorentzian", "maximum", "minimum",
-    "multiply", "ndtr", "negative", "sech", "sigmoid", "sign", "sin", "sinc", "sinh", "soft_sign", "softplus",
-    "subtract", "tanh", "where",
+    "abs", "add", "arcsinh", "arctan", "arctan2", "cbrt", "cos", "cosh", "dawsn", "erf", "erfc", "erfcx", "exp",
+    "exp2", "expm1", "hypot", "log_cosh", "log_exp_quotient", "log_ndtr", "log_sigmoid", "log_sinh_quotient",
+    "logaddexp", "lorentzian", "maximum", "minimum", "multiply", "ndtr", "negative", "sech", "sigmoid", "sign", "sin",
+    "sinc", "sinh", "soft_sign", "softplus", "subtract", "tanh", "where",
 ))
 
 #: Arguments other than 0 at which a function is a number that books print, and that number.

@@ -204,6 +204,20 @@ def _log_cosh(x: Node) -> Node:
     return where(compare("less", size, 1.0), 0.5 * elementwise("log1p", (wave * wave,)), far)
 
 
+def _log_sinh_quotient(x: Node) -> Node:
+    size = absolute(x)
+    near = elementwise("log1p", (x * x * elementwise("sinh_remainder_3", (constant(0.0), x)),))
+    far = size - LN2 + elementwise("log1p", (-exp(-2.0 * size),)) - log(size)
+    return where(compare("less", size, 1.0), near, far)
+
+
+def _log_exp_quotient(x: Node) -> Node:
+    size = absolute(x)
+    near = elementwise("log1p", (x * elementwise("exp_remainder_2", (constant(0.0), x)),))
+    far = maximum(x, 0.0) + elementwise("log1p", (-exp(-size),)) - log(size)
+    return where(compare("less", size, 1.0), near, far)
+
+
 def _soft_sign(x: Node) -> Node:
     # an infinite number is one at which the quotient has been 1 for long
     near = maximum(minimum(x, 1e38), -1e38)
@@ -398,6 +412,12 @@ _row("root_quotient",
      written=lambda b, d: 1.0 / (b + _root_beside(b, d)), singular=True)
 _unary("log_cosh", lambda x, f: tanh(x), numpy="", source="4.34.2", expansion=_log_cosh, written=lambda x: log(cosh(x)),
        range="[0, inf)", parity="even", curvature="convex", at_zero=(0.0, 0.0))
+_unary("log_sinh_quotient", lambda x, f: 1.0 / tanh(x) - 1.0 / x, numpy="", source="4.33.1",
+       expansion=_log_sinh_quotient, written=lambda x: log(sinh(x) / x), range="[0, inf)", parity="even",
+       curvature="convex", at_zero=(0.0, 0.0))
+_unary("log_exp_quotient", lambda x, f: 1.0 / (1.0 - exp(-x)) - 1.0 / x, numpy="", source="4.2.19",
+       expansion=_log_exp_quotient, written=lambda x: log((exp(x) - 1.0) / x), monotone="increasing",
+       curvature="convex", at_zero=(0.0, 0.5))
 _row("xlogy", (lambda x, y, f: log(y), lambda x, y, f: _f("part_of")(x, y)),
      (POSITIVE, POSITIVE), numpy="special.xlogy", source="4.7.1", expansion=_xlogy, singular=True)
 # x / y, and 0 where both are; x = 0 alone is no exception, since its slope by x is 1/y there too

@@ -35,7 +35,8 @@ CONSTANTS = {
     "sqrt(pi / 2)": math.sqrt(math.pi / 2.0),
     "sqrt(2 * pi)": math.sqrt(2.0 * math.pi),
 }
-LARGEST = 12
+#: The largest divisor beside a constant, and the largest number that it is multiplied by or divides.
+LARGEST, _MULTIPLE = 12, 1000
 #: A divisor that is a product of two numbers is rounded once more than the number that it stands for.
 _ROUNDED = 2.3e-16
 
@@ -74,11 +75,11 @@ def _spelled(value: float) -> tuple[int, str, int]:
             continue
         for q in (1, 2, 3, 4, 6):
             ratio = value * q / known
-            p = round(ratio) if abs(ratio) < LARGEST + 0.5 else 0
+            p = round(ratio) if abs(ratio) < _MULTIPLE else 0
             if p and p * known / q == value:
                 return p, name, q
         for q in range(1, LARGEST + 1):
-            p = round(value * known * q) if abs(value * known * q) < LARGEST + 0.5 else 0
+            p = round(value * known * q) if abs(value * known * q) < _MULTIPLE else 0
             if p and math.isclose(p / (known * q), value, rel_tol=_ROUNDED if q > 1 else 0.0):
                 return p, f"/{name}", q
     return 0, "", 0

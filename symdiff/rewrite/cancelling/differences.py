@@ -20,7 +20,8 @@ from ...graph import Node, constant, elementwise
 from ...graph.kinds import INVERSE, bit_of
 from ...graph.scalars.arithmetic import SUMS, PowerProduct, factors_of, peel, terms_of, without_numbers
 from ...graph.scalars.differences import BY_FUNCTION
-from ...graph.scalars.functions import FUNCTIONS, scalar_constant
+from ...graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
+from ...ground.gc_pause import noted
 from ..rewriter import multiplied, rule, spread, stabilize
 from ..stability.exponents import added, as_node, decomposed, linear, powers_multiplied
 from .monomials import TERMS, like, monomial, terms_in, total_of, written
@@ -171,12 +172,13 @@ _ZERO = constant(0.0)
 
 
 class _Difference(NamedTuple):
-    """c (f(x) - f(y)); without a name of a function c log(x / y), which is real below 0, too."""
+    """c (f(x) - f(y)), or c (x**p - y**p); without a name c log(x / y), which is real below 0, too."""
 
     c: float
     function: str
     x: Node
     y: Node
+    exponent: Node | None = None
 
 
 @rule("multiply divide", "(f(x) - f(y)) / (x - y)", "f'(x), where x = y", "stability", below=(INVERSE,))
@@ -188,27 +190,69 @@ def _divided_difference(node: Node) -> Node | None:
     tops = {base: _differences(base) for base in factors.powers if base.op in _DIFFERENCES}
     powers = factors.powers.items()
     for (top, n), (below, m) in product(powers, powers) if any(tops.values()) else ():
-        for found in tops.get(top, ()) if n == -m and below.op in SUMS else ():
-            multiple = _multiple(found, below)
+        for found in tops.get(top, ()) if n == -m else ():
+            multiple = _multiple(found, below) if below.op in SUMS or found.exponent is not None else None
             if multiple is None:
                 continue
             sign, rest = written(multiple)
+            value, size = _value(found)
             result = {base: k for base, k in powers if base not in (top, below)}
-            for base in (_value(found), rest):
+            for base in (value, rest):
                 result[base] = result.get(base, 0) + n
             number = factors.number * (found.c * sign) ** n
-            return spread(powers_multiplied(list(result.items()), number), node.shape)
+            made = spread(powers_multiplied(list(result.items()), number), node.shape)
+            if size is None:
+                return made
+            if size.shape == node.shape:
+                near = compare("less", elementwise("size_of_distance", (size,)), 1.0)
+                (made,) = stabilize([made])
+                return where(near, made, node)
     return None
 
 
-def _value(found: _Difference) -> Node:
-    """Return the divided difference."""
+def _value(found: _Difference) -> tuple[Node, Node | None]:
+    """Return the divided difference, and of what the size is small where it is to be used; None where it always is."""
     x, y = found.x, found.y
+    if found.exponent is not None:
+        return _of_powers(x, y, found.exponent)
     if found.function:
-        return elementwise(BY_FUNCTION[found.function].name, (_ZERO, x, y))
-    return elementwise("log1p_remainder_1", (_ZERO, (x - y) / y)) / y
+        return elementwise(BY_FUNCTION[found.function].name, (_ZERO, x, y)), None
+    return elementwise("log1p_remainder_1", (_ZERO, (x - y) / y)) / y, None
 
 
+def _of_powers(x: Node, y: Node, p: Node) -> tuple[Node, Node | None]:
+    """Return (x**p - y**p) / (x - y), and t: with u = (x - y) / y and t = p log(1 + u), exp(t) = (x / y)**p.
+
+    Where t is large nothing cancels, and the powers have more digits. Of few factors it is a sum, without t.
+    """
+    n = scalar_constant(p)
+    if n is not None and n.is_integer() and 0.0 < n <= _FEW:
+        count = int(n)
+        powers = [powers_multiplied([(x, count - 1 - k), (y, k)], 1.0) for k in range(count)]
+        return total_of([(1.0, power) for power in powers]), None
+    is_one = scalar_constant(y) == 1.0
+    distance = total_of(_terms_of_distance(x, y))
+    u = distance if is_one else distance / y
+    t = p * elementwise("log1p", (u,))
+    near = p * elementwise("exp_remainder_1", (_ZERO, t)) * elementwise("log1p_remainder_1", (_ZERO, u))
+    return (near if is_one else elementwise("power", (y, p - 1.0)) * near), t
+
+
+#: Most factors of powers whose difference is expanded.
+_FEW = 8
+
+
+def _terms_of_distance(x: Node, y: Node) -> list[tuple[float, Node]]:
+    """Return the terms of x - y, in which numbers are one."""
+    terms = [(side * sign, term) for side, whole in ((1.0, x), (-1.0, y))
+             for sign, term in terms_of(whole, _TERMS, look=peel).parts]  # fmt: skip
+    numbers = [sign * value for sign, term in terms if (value := scalar_constant(term)) is not None]
+    rest = [(sign, term) for sign, term in terms if scalar_constant(term) is None]
+    total = math.fsum(numbers)
+    return [*rest, (math.copysign(1.0, total), constant(abs(total)))] if total else rest
+
+
+@noted
 def _differences(node: Node) -> list[_Difference]:
     """Return a node as differences of one function at two places, at the second of which it may vanish."""
     found = _difference(node)
@@ -222,22 +266,42 @@ def _difference(node: Node) -> _Difference | None:
     if node.op == "log_quotient" or (node.op == "log" and node.args[0].is_division):
         x, y = node.args if node.op == "log_quotient" else node.args[0].args
         return _Difference(1.0, "", x, y)
-    if not node.is_additive or not _may_be_function(node.args[1]):
+    if not node.is_additive or not any(map(_may_be_function, node.args)):
         return None
     terms = terms_of(node, 2, look=peel)
     if not terms.whole or len(terms.parts) != 2:
         return None
     (c, a), (d, b) = ((sign * number, part) for sign, term in terms.parts for number, part in [without_numbers(term)])
+    if a.is_power or b.is_power:
+        return _difference_of_powers((c, a), (d, b))
     if a.op != b.op or c + d != 0.0 or a.op not in BY_FUNCTION or a.args[0].shape != b.args[0].shape:
         return None
     return _Difference(c, a.op, a.args[0], b.args[0])
 
 
+def _difference_of_powers(*terms: tuple[float, Node]) -> _Difference | None:
+    """Return c (x**p - y**p), where y**p may be a number."""
+    for (c, a), (d, b) in (terms, terms[::-1]):
+        if not a.is_power or scalar_constant(a.args[0]) is not None:
+            continue
+        x, p = a.args
+        if b.is_power and b.args[1] is p and c + d == 0.0:
+            return _Difference(c, "", x, b.args[0], p)
+        number, exponent = scalar_constant(b), scalar_constant(p)
+        value = 0.0 if number is None else -d * number / c
+        if value == 1.0:
+            return _Difference(c, "", x, constant(1.0), p)
+        root = round(value ** (1.0 / exponent)) if value > 0.0 and exponent else 0
+        if root and exponent and root**exponent == value:
+            return _Difference(c, "", x, constant(float(root)), p)
+    return None
+
+
 def _may_be_function(term: Node) -> bool:
-    """Tell at a glance whether a term may be a number times a function of the table, as few terms are."""
+    """Tell at a glance whether a term may be a number times a function of the table, or a power, as few terms are."""
     while term.is_negation or term.is_named or term.is_multiplicative:
         term = term.args[term.is_multiplication and not term.args[1].is_constant]
-    return term.op in BY_FUNCTION
+    return term.op in BY_FUNCTION or term.is_power
 
 
 def _multiple(found: _Difference, below: Node) -> PowerProduct | None:

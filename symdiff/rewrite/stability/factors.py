@@ -126,7 +126,44 @@ def _vanishing_quotient(node: Node) -> Vanishing | None:
         found = _algebraic(parts.terms) or _exponent(parts.terms)
     if found is None and parts.of_one:
         found = _several(parts.terms)
+    found = found or _squares(parts.terms)
     return found or _slope(node, parts.terms, functions=True)
+
+
+def _squares(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
+    """Return how r (p**2 - q**2) vanishes, by p - q and p + q: ``sinh(x)**2 - x**2``."""
+    if len(terms) != 2 or not any(_holds_square(part) for _, part in terms):
+        return None
+    products = [decomposed(part) for _, part in terms]
+    if None in products:
+        return None
+    (c, one), (d, other) = ((sign * own.number, own.powers)
+                            for (sign, _), own in zip(terms, products, strict=True) if own)  # fmt: skip
+    common = [(base, n) for base, n in one.items() if other.get(base) == n]
+    roots = [[(base, n) for base, n in powers.items() if (base, n) not in common] for powers in (one, other)]
+    if c * d >= 0.0 or not any(roots) or any(n % 2 for own in roots for _, n in own):
+        return None
+    p, q = (powers_multiplied([(base, n // 2) for base, n in own], math.sqrt(abs(number)))
+            for number, own in zip((c, d), roots, strict=True))  # fmt: skip
+    both = [_parts(elementwise(op, (p, q))) for op in ("subtract", "add")]
+    gap, total = ((_remainder(own.terms) or _several(own.terms)) if own.of_one else None for own in both)
+    if gap is None or total is None:
+        return None
+    own, along = decomposed(gap.argument), decomposed(total.argument)
+    if own is None or along is None or own.powers != along.powers:
+        return None
+    quotient = None if total.kind is None else quotient_of(total.kind, total.argument)
+    factors = [*common, *((each, 1) for each in (quotient, gap.beside, total.beside) if each is not None)]
+    number = math.copysign(total.number, c) * (along.number / own.number) ** total.order
+    return Vanishing(gap.number, gap.argument, gap.kind, gap.order + total.order, powers_multiplied(factors, number))
+
+
+def _holds_square(part: Node) -> bool:
+    """Tell whether a term has a power of a function that vanishes as a factor."""
+    part = peel(part)
+    if part.op in PRODUCTS:
+        return any(map(_holds_square, part.args))
+    return part.is_power and (part.args[0].op in _ONCE or part.args[0].op == "expm1")
 
 
 def _exponent(terms: Sequence[tuple[float, Node]]) -> Vanishing | None:
@@ -365,9 +402,11 @@ def _sum_within(base: Node) -> tuple[float, float, Node, int, float] | None:
 def _less_its_value(base: Node, value: float, inverse: bool) -> tuple[float, float, Node, int, float] | None:
     """Return (d, 1, y - d, 1, p) of a power y**p that has a value where y is d: ``sqrt(x)`` where x is 1."""
     p = 0.5 if base.is_root else scalar_constant(base.args[1]) if base.is_power else None
-    if p not in (0.5, 2.0, 3.0, 4.0) or not 0.0 < value < math.inf:
+    if p is None or not (p == 0.5 or (p.is_integer() and 2.0 <= p <= _POWER)) or not 0.0 < value < math.inf:
         return None
     d = (1.0 / value if inverse else value) ** (1.0 / p)
+    if round(d) ** p == value:
+        d = float(round(d))  # which a root may miss by a rounding
     return d, 1.0, elementwise("subtract", (peel(base.args[0]), constant(d))), 1, p
 
 
@@ -425,8 +464,9 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> 
             argument = None if known is None else decomposed(known[1])
             if known is not None and argument is not None and argument.powers == own.powers:
                 inside.append((base, known, argument.number))
-        if len(inside) > 1 or any(product.powers[base] != 1 or base.op == "expm1" for base, _, _ in inside):
+        if len(inside) > 1 or any(product.powers[base] != 1 for base, _, _ in inside):
             return None
+        less_one = any(base.op == "expm1" for base, _, _ in inside)
         for base, _, _ in inside:
             del product.powers[base]
         k = _exponent_of(product, own) if product.powers else 0
@@ -435,8 +475,8 @@ def _of_one_variable(terms: Sequence[tuple[float, Node]], own: PowerProduct) -> 
         number = c * product.number
         for _, (name, u, skipped), a in inside:
             parts.append((number, name, u, a, skipped, k))
-        if not inside:
-            polynomial[k] = polynomial.get(k, 0.0) + number
+        if less_one or not inside:
+            polynomial[k] = polynomial.get(k, 0.0) + (-number if less_one else number)
     if not parts or sum(name in _GROWING for _, name, *_ in parts) > 1:
         return None
     return _cancelled(parts, polynomial, own)
@@ -449,7 +489,7 @@ def _holds_function(part: Node) -> bool:
         if not todo:
             break
         part = peel(todo.pop())
-        if part.op in NAMES or part.op in ROWS or part.op == "exp2":
+        if part.op in NAMES or part.op in ROWS or part.op in ("exp2", "expm1"):
             return True
         if part.op in PRODUCTS:
             todo += part.args

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node, constant, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL, INVERSE, LOGARITHM, TAIL, bit_of, holds
-from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, fraction_of, peel, terms_of
+from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, fraction_of, peel, scaled, terms_of
 from ...graph.scalars.functions import scalar_constant
 from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan
 from ..rewriter import is_number, make, rule, spread, union
-from .exponents import added, as_monomial, decomposed, linear, powers_multiplied
+from .exponents import added, as_monomial, as_node, decomposed, linear, powers_multiplied
 
 if TYPE_CHECKING:
     from .rational_form import WrittenTerm
@@ -381,3 +381,32 @@ def _ratio(a: Node, b: Node) -> Node | None:
     if rest.keys() - {None}:
         return None
     return elementwise("poch", (y, constant(rest.get(None, 0.0))))
+
+
+# ---------------------------------------------------------------------------- for reading
+
+
+@rule("exp", "exp(x + a log_sigmoid(t) + b log_sigmoid(-t))", "exp(x + (a - b) t / 2) (sech(t / 2) / 2)**(a + b)",
+      "shown", below=(bit_of("log_sigmoid"),))  # fmt: skip
+def _shares_in_an_exponent(node: Node) -> Node | None:
+    """Write shares of two exponentials in an exponent as factors: their logarithms are for numbers."""
+    shares: dict[tuple[float, Node], float] = {}
+    for part, c in linear(node.args[0]).items():
+        if part is not None and part.op == "log_sigmoid" and part.shape == node.shape:
+            shares[scaled(part.args[0])] = c
+    for (number, base), a in shares.items():
+        b = shares.get((-number, base), 0.0)
+        if (number < 0.0 and b) or not (a + b) or not (a + b).is_integer():
+            continue
+        rest = {part: c for part, c in linear(node.args[0]).items()
+                if part is None or part.op != "log_sigmoid" or scaled(part.args[0])[1] is not base}  # fmt: skip
+        t = make("multiply", constant(number), base)
+        half = make("multiply", constant(0.5), t)
+        if a.is_integer():
+            factors = [(make("sigmoid", t), int(a)), *([(make("sigmoid", make("negative", t)), int(b))] if b else [])]
+        else:
+            factors = [(make("sech", half), int(a + b)), (constant(0.5), int(a + b))]
+            rest = added(rest, linear(half), a - b)
+        factors += [(make("exp", as_node(rest)), 1)] if rest else []
+        return powers_multiplied(factors, 1.0)
+    return None

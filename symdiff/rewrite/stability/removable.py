@@ -368,7 +368,8 @@ def _poles_that_cancel(node: Node) -> Node | None:
         rest = rest if factor is None else rest.times(PowerProduct(1.0, {factor: 1}))
     rest = rest.times(above.inverse())
     near = compare("less", elementwise("size_of_distance", (variable,)), _NEAR)
-    (beside,) = stabilize([powers_multiplied([*rest.powers.items()], rest.number)])
+    beside = powers_multiplied([*rest.powers.items()], rest.number)
+    (beside,) = stabilize([smooth_quotient(beside) or beside])  # so near nothing leaves the range
     return where(near, beside, node)
 
 
@@ -441,7 +442,7 @@ def _over_what_vanishes(node: Node) -> Node | None:
 @rule("where", "where(size_of_distance(x) < 1, y, z)", "z", "shown")
 def _without_distance(node: Node) -> Node | None:
     """Show a formula as it is away from a removable singularity."""
-    return node.args[2] if _is_by_distance(node) and node.args[2].shape == node.shape else None
+    return spread(node.args[2], node.shape) if _is_by_distance(node) else None
 
 
 # ---------------------------------------------------------------------------- means of powers

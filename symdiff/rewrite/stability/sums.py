@@ -285,12 +285,20 @@ def _by_name(node: Node) -> Node:
 _LOGARITHMS: dict[str, Callable[[Node], Node]] = {
     "softmax": _log_softmax,
     **dict.fromkeys(("ndtr", "erfc", "gamma", "beta", "i0", "k0", "k1", "kv", "iv", "exp1", "expi"), _by_name),
+    "sinh_remainder_1": lambda node: elementwise("log_sinh_quotient", node.args[1:]),
+    "csch_quotient": lambda node: -elementwise("log_sinh_quotient", node.args[1:]),
+    "exp_remainder_1": lambda node: elementwise("log_exp_quotient", node.args[1:]),
+    "bernoulli_quotient": lambda node: -elementwise("log_exp_quotient", node.args[1:]),
 }
+#: Quotients that are functions with an order, which is 0.
+_QUOTIENTS = frozenset(name for name in _LOGARITHMS if name.endswith(("_quotient", "_remainder_1")))
 #: Functions that are positive only where their arguments are.
 _OF_POSITIVE = frozenset(("gamma", "beta"))
 
 
 def _has_logarithm(node: Node) -> bool:
+    if node.op in _QUOTIENTS:
+        return scalar_constant(node.args[0]) == 0.0
     return node.op in _LOGARITHMS and (node.op not in _OF_POSITIVE or all(map(is_positive, node.args)))
 
 
@@ -319,8 +327,10 @@ def logarithm(node: Node, shape: Shape) -> Node | None:
     rest_of_it = {part: power for part, power in product.others.items() if part not in along and part not in small}
     others = ExponentialProduct(product.number)
     others.others = rest_of_it
+    rest_is_positive = not rest_of_it and product.number > 0.0
     for found, power in product.sums.items():
-        if found.sign() != 1:
+        # a number times what may be negative has a logarithm where that has one
+        if found.sign() != 1 and not (rest_is_positive and len(product.sums) == 1 and abs(power) == 1.0):
             return None
         part = log_of_sum(found, shape)
         if part is None:
