@@ -81,9 +81,9 @@ def least_within(
     equations = np.concatenate([held, np.where(lagrange + sign > -sides, sides, lagrange)])
     loose = abs(lagrange) * np.max(abs(by_x), axis=1) + sign <= QUIET * np.max(terms)
     settled = ~(quiet | np.any(loose & (abs(sides) <= QUIET * Array(magnitude(sides.node)))))
-    asked = Asked("root", z, begin, None, STEPS, None)
+    asked = Asked("root", z, np.concatenate([start, numpy.zeros(m)]), None, STEPS, None)
     system, still = substitute([equations.node, settled.node], {z.node: asked.unknown})
-    return asked.solution(system, settled=still)
+    return asked.solution(system, settled=still, begin=begin.node)
 
 
 def _by_multipliers(f: Node, constraints: Node, lowest: npt.NDArray[Any], x: Node, start: Array, ends: Any) -> Array:

@@ -394,12 +394,17 @@ class Asked:
         return inside
 
     def solution(
-        self, equations: Node, *written: Node, objective: tuple[Node, ...] = (), settled: Node | None = None
+        self,
+        equations: Node,
+        *written: Node,
+        objective: tuple[Node, ...] = (),
+        settled: Node | None = None,
+        begin: Node | None = None,
     ) -> Array:
         """Return the node of a solution of equations of the unknown.
 
         ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian;
-        ``settled`` is where solutions have derivatives.
+        ``settled`` is where solutions have derivatives, and ``begin`` a point near one, in place of the start.
         """
         operands = [*([] if self.start is None else [self.start]), *self.ends, *self.bounds]
         self._refuse_positions([equations])
@@ -408,11 +413,12 @@ class Asked:
         # the search has the form of numbers that its slope has, and parts in common with it
         searched = simplify([equations, *objective[:1]])
         formulas = [*searched, equations, slope, *objective[1:], *(written or (equations,))]
-        formulas += [] if settled is None else [settled]
+        formulas += [node for node in (settled, begin) if node is not None]
         captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
         stable, *closed = substitute(formulas, {arg: plain[arg] for arg in captured})
+        near = None if begin is None else Array(closed.pop())
         calm = None if settled is None else closed.pop()
         lowest = [closed.pop(0)] if objective else []
         equations, slope, *shown = closed
@@ -422,7 +428,7 @@ class Asked:
             gradient = Equations(self.unknown, first, second, self.tol)
         else:
             gradient = Equations(self.unknown, stable, slope, self.tol)
-        found = self._found(gradient, lowest, inner)
+        found = self._found(gradient, lowest, inner if near is None else [near, *inner[1:]])
         still = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
         still = still if calm is None else g.at(calm, found.x)
         given = tuple([args.index(node) for node in operands])
