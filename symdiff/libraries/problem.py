@@ -65,7 +65,7 @@ ROUNDED, RESTARTS = (4, 8), 4
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Optimum:
     """The solution of a problem, as a solver gave it.
 

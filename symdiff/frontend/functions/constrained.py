@@ -20,7 +20,7 @@ from ..array import Array, asarray
 from ..symbols import array as make_input
 from .newton import Equations, descended, largest, magnitude
 from .recurrence import while_loop
-from .solutions import Asked, minimizer
+from .solutions import Search, minimizer
 
 __all__ = ["least_within"]
 
@@ -81,7 +81,7 @@ def least_within(
     equations = np.concatenate([held, np.where(lagrange + sign > -sides, sides, lagrange)])
     loose = abs(lagrange) * np.max(abs(by_x), axis=1) + sign <= QUIET * np.max(terms)
     settled = ~(quiet | np.any(loose & (abs(sides) <= QUIET * Array(magnitude(sides.node)))))
-    asked = Asked("root", z, np.concatenate([start, numpy.zeros(m)]), None, STEPS, None)
+    asked = Search("root", z, np.concatenate([start, numpy.zeros(m)]), None, STEPS, None)
     system, still = substitute([equations.node, settled.node], {z.node: asked.unknown})
     return asked.solution(system, settled=still, begin=begin.node)
 

@@ -44,7 +44,7 @@ from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
 from .newton import Equations, Found, attracted, bracketed, descended, largest, searched, solved
 
-__all__ = ["Asked", "fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
+__all__ = ["Search", "fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
@@ -114,7 +114,7 @@ def root(
     2.0 0.25
     """
     g, x = _read(g, x)
-    asked = Asked("root", x, start, bracket, at_most, tol)
+    asked = Search("root", x, start, bracket, at_most, tol)
     return asked.solution(asked.formula(g, "g"))
 
 
@@ -156,7 +156,7 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
            [10.905, 18.911]])
     """
     step, x = _read(step, x)
-    asked = Asked("fixed_point", x, start, None, at_most, tol)
+    asked = Search("fixed_point", x, start, None, at_most, tol)
     formula = asked.formula(step, "step")
     return asked.solution(asked.unknown - formula, formula)
 
@@ -218,7 +218,7 @@ def minimizer(
     f, x = _read(f, x)
     squares = method == "levenberg-marquardt"
     most = (10 if squares else 1) * AT_MOST if at_most is None else at_most
-    asked = Asked("minimizer", x, start, None, most, tol)
+    asked = Search("minimizer", x, start, None, most, tol)
     asked.bounds = _bounds(asked, bounds)
     formula = asked.formula(f, "f", ())
     slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
@@ -310,7 +310,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     -2.0
     """
     f, u = _read(f, u)
-    asked = Asked("laplace", u, start, None, at_most, tol)
+    asked = Search("laplace", u, start, None, at_most, tol)
     formula = asked.formula(f, "f", ())
     own = Array(asked.symbol)
     m = minimizer(users(f)(own) if is_function(f) else f, own, start, at_most=at_most, tol=tol)
@@ -325,7 +325,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     return integral
 
 
-def _held(asked: Asked, slope: Node) -> Node:
+def _held(asked: Search, slope: Node) -> Node:
     """Return the equations of a minimum: of elements that a bound holds that they are at the bound."""
     if not asked.bounds:
         return slope
@@ -336,7 +336,7 @@ def _held(asked: Asked, slope: Node) -> Node:
     return held.node
 
 
-class Asked:
+class Search:
     """Request of one call, with the unknown as a placeholder of the formula's own."""
 
     def __init__(self, name: str, x: Any, start: Any, bracket: Any, at_most: Any, tol: Any) -> None:
@@ -456,7 +456,7 @@ class Asked:
 
 
 def _ruled(
-    asked: Asked,
+    asked: Search,
     g: Equations,
     found: Found,
     settled: Array | None,
@@ -618,7 +618,7 @@ def _ends(name: str, bracket: Any) -> list[Node]:
     return ends
 
 
-def _bounds(asked: Asked, bounds: Any) -> list[Node]:
+def _bounds(asked: Search, bounds: Any) -> list[Node]:
     if bounds is None:
         return []
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
