@@ -11,7 +11,7 @@ from ..graph.scalars.arithmetic import factors_of, terms_of
 from ..graph.scalars.functions import FUNCTIONS, to_real, where
 from .algebra import NUMBERS, folded
 from .rewriter import make, multiplied, rule, settle, spread
-from .stability.exponents import added, linear
+from .stability.exponents import added, decomposed, linear, powers_multiplied
 
 #: Most factors of a product that are compared.
 FACTORS = 8
@@ -201,8 +201,24 @@ def _has_slope(product: Node, condition: Node) -> bool:
             of_base = base.is_power or base.op == "power_log"
             if not of_base or base.args[-2] is not x:
                 continue
-            if (n, 1.0) in factors or any(
+            if any(other is n and power > 0.0 for other, power in factors) or any(
                 added(linear(base.args[-1]), own, side).keys() <= {None} for side in (-1.0, 1.0)
             ):
                 return True
     return False
+
+
+@rule("less less_equal equal not_equal", "(q - 1) r < q r", "0 < r", "shown", inside="multiply negative named")
+def _common_factor_of_sides(node: Node) -> Node | None:
+    """Compare with 0 what two sides have in common, where the rest of them differs by a number."""
+    a, b = (decomposed(arg) for arg in node.args)
+    common = {} if a is None or b is None else {x: n for x, n in a.powers.items() if b.powers.get(x) == n}
+    if a is None or b is None or not common:
+        return None
+    one, other = (powers_multiplied([(x, n) for x, n in own.powers.items() if x not in common], own.number)
+                  for own in (a, b))  # fmt: skip
+    left = added(linear(one), linear(other), -1.0)
+    if left.keys() != {None}:
+        return None
+    sides = [spread(powers_multiplied([*common.items()], 1.0), node.shape), constant(0.0)]
+    return elementwise(node.op, tuple(sides if left[None] > 0.0 else sides[::-1]), BOOL)

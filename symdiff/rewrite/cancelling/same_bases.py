@@ -7,7 +7,7 @@ comes from the chain rule, as in ``gamma(x) digamma(x) / gamma(x)``, and would b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
@@ -22,9 +22,6 @@ from .monomials import FACTORS, TERMS, total_of
 
 #: An exponent as numbers times terms; the number alone is that of None.
 _Exponent: TypeAlias = dict[Node | None, float]
-
-#: A base, and the terms of its exponent that are no numbers.
-_Letters: TypeAlias = tuple[Node, frozenset[tuple[Node | None, float]]]
 
 _ONE = constant(1.0)
 #: Powers from which on divisors leave the range of numbers where others are ordinary.
@@ -124,40 +121,45 @@ def _is_whole(exponent: _Exponent) -> bool:
     return exponent.keys() == {None} and exponent[None].is_integer()
 
 
-@rule("add subtract", "a x**t - b x**(t + 1)", "x**t (a - b x)", "shown")
+@rule("add subtract", "a x**t - b x**(t + 1), a x**t - b x**(2 t)", "x**t (a - b x), x**t (a - b x**t)", "shown")
 def _lowest_power_with_letters(node: Node) -> Node | None:
     """Take the lowest power of a short base out of all terms, if letters stand in its exponent; for what is shown."""
     parts = terms_of(node, TERMS).parts
-    terms = [decomposed(term) for _, term in parts]
-    products = [term for term in terms if term is not None]
+    products = [term for _, part in parts if (term := decomposed(part)) is not None]
     if len(products) < len(parts):
         return None
-    seen = [dict(_with_letters(term)) for term in products]
-    for (base, letters), (_, least) in seen[0].items():
-        if any((base, letters) not in own for own in seen) or len(postorder([base])) > _SHORT:
+    seen = [_with_letters(term) for term in products]
+    for base in seen[0]:
+        if any(base not in own for own in seen) or len(postorder([base])) > _SHORT:
             continue
-        numbers = [own[base, letters][1] for own in seen]
-        low = min(numbers)
-        if low == max(numbers) or not all((place - least).is_integer() for place in numbers):
+        exponents = [own[base][1] for own in seen]
+        gaps = next((gaps for low in exponents if (gaps := _above(exponents, low))), None)
+        if gaps is None or not any(gaps):
             continue
         left = []
-        for (sign, _), whole, own, place in zip(parts, products, seen, numbers, strict=True):
-            powers = {part: n for part, n in whole.powers.items() if part is not own[base, letters][0]}
-            raised = [(base, int(place - low))] if place > low else []
-            left.append((sign, powers_multiplied([*powers.items(), *raised], whole.number)))
-        common = _divided(*_written(base, _added(dict(letters), {None: low}, 1.0)))
+        for (sign, _), whole, own, gap in zip(parts, products, seen, gaps, strict=True):
+            powers = [(part, n) for part, n in whole.powers.items() if part is not own[base][0]]
+            raised = [(_divided(*_written(base, gap)), 1)] if gap else []
+            left.append((sign, powers_multiplied([*powers, *raised], whole.number)))
+        common = _divided(*_written(base, exponents[gaps.index({})]))
         return spread(elementwise("multiply", (common, total_of(left))), node.shape)
     return None
 
 
-def _with_letters(product: PowerProduct) -> Iterator[tuple[_Letters, tuple[Node, float]]]:
-    """Yield bases with the letters in their exponents, each with the power and the number in its exponent."""
+def _above(exponents: Sequence[_Exponent], low: _Exponent) -> list[_Exponent] | None:
+    """Return by what exponents are above one, in whole numbers of each letter; None where one is not."""
+    gaps = [{part: c for part, c in _added(dict(each), low, -1.0).items() if c} for each in exponents]
+    return gaps if all(c > 0.0 and c.is_integer() for gap in gaps for c in gap.values()) else None
+
+
+def _with_letters(product: PowerProduct) -> dict[Node, tuple[Node, _Exponent]]:
+    """Return bases with letters in their exponents, each with the power that it stands in and the exponent."""
+    found = {}
     for part, n in product.powers.items():
         if part.is_power and number(part.args[1]) is None:
             base, own = _as_power(part)
-            exponent = _added({}, own, float(n))
-            constant_term = exponent.pop(None, 0.0)
-            yield (base, frozenset(exponent.items())), (part, constant_term)
+            found[base] = part, _added({}, own, float(n))
+    return found
 
 
 def _joined(node: Node, sides: dict[bool, dict[Node, list[_Factor]]]) -> Node | None:
