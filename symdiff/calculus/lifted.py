@@ -40,7 +40,7 @@ from ..graph.scalars.arithmetic import scaled
 from ..rewrite import simplify
 from .recurrence import KEPT
 
-__all__ = ["added_to", "join_recurrences", "lift_products"]
+__all__ = ["added_to", "join", "join_recurrences", "lift_products"]
 
 
 def join_recurrences(roots: Sequence[Node]) -> list[Node]:
@@ -63,18 +63,22 @@ def _joined(roots: Sequence[Node]) -> list[Node] | None:
         for second in loops[k + 1 :]:
             if first.payload[1:] != second.payload[1:] or second in after:
                 continue
-            made = _join(first, second)
+            made = join(first, second, alike=True)
             if made is not None:
                 return substitute(roots, dict(zip((first, second), made, strict=True)))
     return None
 
 
-def _join(first: Node, second: Node) -> tuple[Node, Node] | None:
-    """Return two loops as parts of one, None where they carry nothing in common."""
+def join(first: Node, second: Node, *, alike: bool = False) -> tuple[Node, Node] | None:
+    """Return two loops as parts of one; None where they are to be ``alike`` and carry nothing in common.
+
+    The second may read rows that the first writes: a step has them before.
+    """
     carried: list[tuple[Node, Node, Node, int]] = []  # placeholder, start, result, of which
     written: list[tuple[Node, int]] = []
     read: dict[Node, Node] = {}
     held: dict[Node, Node] = {}
+    told: dict[Node, Node] = {}
     for which, node in enumerate((first, second)):
         body = node.payload.body
         count, rows = len(body.carried), len(body.carried) + len(body.read)
@@ -82,13 +86,17 @@ def _join(first: Node, second: Node) -> tuple[Node, Node] | None:
         stand_in = dict(own)
         for what, given, inputs in (("rows", read, node.args[count:rows]), ("held", held, node.args[rows:])):
             for x, arg in zip(body.read if given is read else body.held, inputs, strict=True):
-                stand_in[x] = given.setdefault(arg, placeholder((what, len(given)), x.shape, x.dtype))
+                if arg in told and given is read:
+                    stand_in[x] = told[arg]
+                else:
+                    stand_in[x] = given.setdefault(arg, placeholder((what, len(given)), x.shape, x.dtype))
         results = substitute(body.results, stand_in)
+        told = dict(zip(results_of(node)[count:], results[count:], strict=True))
         carried += [(own[x], start, result, which) for x, start, result in zip(own, node.args, results, strict=False)]
         written += [(result, which) for result in results[count:]]
     same = _classes([(x, start, result) for x, start, result, _ in carried])
     leaders = list(dict.fromkeys(same.values()))
-    if len(leaders) == len(carried):
+    if alike and len(leaders) == len(carried):
         return None
     of = {x: (start, result) for x, start, result, _ in carried}
     after = substitute([of[x][1] for x in leaders] + [result for result, _ in written], same)

@@ -19,9 +19,9 @@ import numpy as np
 
 from .._kernels.programs.tape import count_uses, renumber, sums_to_search
 from ..errors import UnsupportedError
-from ..graph import INT, Node, Numbered, number_nodes, postorder, rebuild
+from ..graph import INT, Node, Numbered, constant, elementwise, number_nodes, postorder, rebuild
 from ..graph.kinds import EXPANDED
-from ..graph.scalars.functions import FUNCTIONS, to_real
+from ..graph.scalars.functions import FUNCTIONS, compare, to_real
 from ..graph.sizes import show
 from ..ground.gc_pause import paused
 from ..rewrite import is_symmetric
@@ -196,10 +196,28 @@ def _without(tree: _Tree, factor: _Factor) -> _Tree:
     return _Product(left, right, tree.divides)
 
 
+#: Functions whose expansions have the exponential of -|x|.
+_OF_MAGNITUDE = frozenset({"softplus", "log_sigmoid", "sigmoid_slope"})
+
+
+def _sigmoid_of_magnitude(x: Node) -> Node:
+    """Return the sigmoid by the exponential of -|x|."""
+    small = elementwise("exp", (-elementwise("abs", (x,)),))
+    return elementwise("where", (compare("less", x, 0.0), small, constant(1.0))) / (1.0 + small)
+
+
+def _unsigned(x: Node) -> Node:
+    return x.args[0] if x.is_negation else x
+
+
 def expand_functions(roots: Sequence[Node]) -> list[Node]:
-    """Replace functions the scalar program lacks by their expansion in the table of functions."""
+    """Replace functions the scalar program lacks by their expansion in the table of functions.
+
+    A logistic likelihood and its slope have one exponential: beside functions of -|x|, the sigmoid is one as well.
+    """
     if not any(root.below & EXPANDED for root in roots):
         return list(roots)
+    magnitudes = {_unsigned(node.args[0]) for node in postorder(roots) if node.op in _OF_MAGNITUDE}
     new: dict[Node, Node] = {}
     done: set[Node] = set()  # without such functions, as is everything below
 
@@ -208,7 +226,8 @@ def expand_functions(roots: Sequence[Node]) -> list[Node]:
             row = FUNCTIONS.get(node.op)
             args = tuple([new.get(arg, arg) for arg in node.args])
             if row is not None and row.expansion is not None and not row.c:
-                body = row.expansion(*args)
+                shares = node.op == "sigmoid" and _unsigned(node.args[0]) in magnitudes
+                body = _sigmoid_of_magnitude(*args) if shares else row.expansion(*args)
                 expand([body])  # by functions that may have to be expanded, too
                 made = new.get(body, body)
             else:

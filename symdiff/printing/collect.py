@@ -51,6 +51,7 @@ from .products import (
     times,
     whole_exponent,
     without,
+    without_shares,
 )
 
 
@@ -446,7 +447,7 @@ class _Collector:
 
     def written(self, product: CollectedProduct, shape: Shape | None = None) -> Node:
         """Build a product, repeated to a shape if one is given."""
-        product = by_fewer_functions(directed(product))
+        product = by_fewer_functions(without_shares(directed(product)))
         made = [base for base in (*product.over, *product.under) if base in self.parts]
         if any(product.meets(part) for base in made for part in (self.parts[base], self.inside(base)) if part):
             product = self.deep(product)

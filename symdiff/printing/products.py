@@ -191,6 +191,19 @@ def directed(product: CollectedProduct) -> CollectedProduct:
     return product
 
 
+def without_shares(product: CollectedProduct) -> CollectedProduct:
+    """Write shares times the sum that they are shares of as what the sum is of: sum(exp(x)) softmax(x) is exp(x)."""
+    for total in [base for base, n in product.over.items() if n == 1 and base.is_contraction and not base.shape]:
+        part = total.args[0]
+        if part.op != "exp" or len(total.args) > 1:
+            continue
+        found = _factor(product, partial(_is_share_of, part.args[0]))
+        if found is not None:
+            _drop(product.over, total)
+            _exchange(product, *found, part)
+    return product
+
+
 #: Divisors that with another factor make up a divisor of one function: to which power, and which function.
 _COFUNCTIONS = {"tan": (2, "sin"), "tanh": (1, "sinh")}
 
@@ -225,12 +238,16 @@ def _drop(factors: dict[Node, int], factor: Node, count: int = 1) -> None:
         del factors[factor]
 
 
+def _is_share_of(x: Node, node: Node) -> bool:
+    return node.op == "softmax" and node.args[0] is x and is_whole(node)
+
+
 def _is_direction_of(x: Node, node: Node) -> bool:
     return node.op == "unit" and node.args[0] is x and is_whole(node)
 
 
 def is_whole(unit: Node) -> bool:
-    """Tell whether a vector is divided by the norm of all of it."""
+    """Tell whether an array is divided by the norm, or the sum, of all of it."""
     return len(unit.payload.axes) == unit.ndim
 
 

@@ -414,8 +414,8 @@ def _slice_forms(node: Node) -> Node | None:
         return None if found is node else found
     if x.is_slice:
         return _compose(x, items)
-    if x.is_pad and x.payload.items == items:
-        return x.args[0]
+    if x.is_pad:
+        return _slice_padding(x, items)
     if x.is_concatenation:
         return _slice_concatenate(x, items)
     if x.is_constant and x.size != 0 and isinstance(node.size, int) and node.size <= 64:
@@ -456,6 +456,25 @@ def _slice_contract(x: Node, items: tuple[Item, ...]) -> Node | None:
 
 def _compose(x: Node, items: tuple[Item, ...]) -> Node:
     return slicing(x.args[0], part_of_part(x.payload.items, items))
+
+
+def _slice_padding(x: Node, items: tuple[Item, ...]) -> Node | None:
+    """Take a part of an array among zeros that is a part of the array, or of the zeros."""
+    inner: list[Item] = []
+    is_inside = True
+    for (begin, pace, count), (start, step, length) in zip(x.payload.items, items, strict=True):
+        if (begin, pace, count) == (start, step, length):
+            inner += [] if count is None else [(0, 1, count)]
+            continue
+        shift = start - begin
+        if pace != 1 or not isinstance(shift, int) or not isinstance(count, int) or not isinstance(length, int | None):
+            return None
+        last = shift if length is None else shift + (length - 1) * step
+        if length != 0 and (max(shift, last) < 0 or min(shift, last) >= count):
+            return zeros(slicing(x, items).shape)
+        is_inside &= 0 <= shift < count and 0 <= last < count
+        inner.append((shift, step, length))
+    return settle(slicing(x.args[0], tuple(inner))) if is_inside else None
 
 
 def _slice_concatenate(x: Node, items: tuple[Item, ...]) -> Node | None:

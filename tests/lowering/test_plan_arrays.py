@@ -376,3 +376,48 @@ def test_lists_of_many_sums_are_one_step() -> None:
         value = np.linspace(0.0, 1.0, 500)
         own = sd.compile(formula, [x], batch=[], backend="numpy")(value)
         np.testing.assert_allclose(kernel(value), own, rtol=1e-12)
+
+
+@st.composite
+def boxes(draw: Any) -> tuple[tuple[int, ...], list[tuple[int, int]], str]:
+    """Draw the shape of an array of three axes, shifts along them, and the type of its numbers."""
+    long = st.sampled_from([9, 17, 34, 40])
+    shape = tuple(draw(st.permutations([draw(long), draw(long), draw(st.sampled_from([1, 2, 3, 9, 34]))])))
+    shifts = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=4))
+    return shape, shifts, draw(st.sampled_from(["float64", "float32"]))
+
+
+@settings(max_examples=12, deadline=None)
+@given(boxes(), st.sampled_from(["native", "interpreter"]))
+def test_borders_of_several_axes(drawn: tuple[tuple[int, ...], list[tuple[int, int]], str], backend: str) -> None:
+    """Pieces along borders have loops of one turn or a few, in any order among longer ones."""
+    shape, shifts, dtype = drawn
+
+    def energy(x: Any) -> Any:
+        total = (x**4).sum()
+        for axis, by in shifts:
+            if by < shape[axis]:
+                ahead, behind = ([slice(None)] * len(shape) for _ in range(2))
+                ahead[axis], behind[axis] = slice(by, None), slice(None, -by)
+                total = total + ((x[tuple(ahead)] - x[tuple(behind)]) ** 2).sum() * 0.5
+        return total
+
+    def slope(x: Any) -> Any:
+        found = 4.0 * x**3
+        for axis, by in shifts:
+            if by < shape[axis]:
+                ahead, behind = ([slice(None)] * len(shape) for _ in range(2))
+                ahead[axis], behind[axis] = slice(by, None), slice(None, -by)
+                gap = x[tuple(ahead)] - x[tuple(behind)]
+                found[tuple(ahead)] += gap
+                found[tuple(behind)] -= gap
+        return found
+
+    x = sd.symbol("x", shape)
+    k = sd.compile([energy(x), sd.gradient(energy(x), x)], [x], backend=backend)
+    data = np.random.default_rng(5).normal(size=shape).astype(dtype)
+    value, found = k(data)
+    wide = data.astype(np.float64)
+    exact = 1e-12 if dtype == "float64" else 1e-4
+    np.testing.assert_allclose(value, energy(wide), rtol=exact)
+    np.testing.assert_allclose(found, slope(wide), rtol=exact, atol=exact)

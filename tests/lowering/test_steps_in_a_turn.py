@@ -194,3 +194,24 @@ def test_stencils_of_stencils_stay_native(n: int) -> None:
     # and the same without a loop
     twice = step(step(y))
     np.testing.assert_allclose(sd.compile(twice, [y])(values), step(step(values)), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("state", "row"), [(8, 4), (12, 4), (12, 1), (24, 4), (40, 3)])
+def test_recurrent_networks(state: int, row: int) -> None:
+    """Elements that read rows of a matrix are computed together; those of few states in straight-line code."""
+    X, W, U = sd.matrix("X", "T", row), sd.matrix("W", state, row), sd.matrix("U", state, state)
+    _, told = sd.scan(lambda s, x: (np.tanh(W @ x + U @ s),) * 2, np.zeros(state), X)
+    (steps,) = bodies([told])
+    if row == 4:
+        assert (len(steps) == 1) == (state <= 12)
+    rng = np.random.default_rng(state)
+    x, w, u = (rng.normal(size=shape) * 0.4 for shape in ((9, row), (state, row), (state, state)))
+    s, rows = np.zeros(state), []
+    for one in x:
+        s = np.tanh(w @ one + u @ s)
+        rows.append(s)
+    for backend in ("native", "interpreter"):
+        k = sd.compile(told, [X, W, U], backend=backend)
+        np.testing.assert_allclose(k(x, w, u), rows, rtol=1e-12, atol=1e-14)
+        single = k(*(array.astype(np.float32) for array in (x, w, u)))
+        np.testing.assert_allclose(single, rows, rtol=1e-3, atol=1e-4)

@@ -228,6 +228,33 @@ def test_arrays_of_any_strides_and_results_given() -> None:
         np.testing.assert_array_equal(got, same)
 
 
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("read_beside", [False, True])
+def test_rows_lie_anywhere(backend: Any, dtype: Any, read_beside: bool) -> None:
+    """Rows without gaps are read where they are, others are copied, in one call after the other."""
+    y, X, w = sd.vector("y", "n"), sd.matrix("X", "n", 3), sd.vector("w", 3)
+    last, told = sd.scan(lambda s, r: (0.5 * s + r[0] * np.sum(w * r[1]),) * 2, 0.1, (y, X))
+    beside = [np.sum(y * X[:, 0])] if read_beside else []
+    k = sd.compile([last, told, *beside], [y, X, w], backend=backend)
+    for n in (1, 2, 9, 40):
+        rng = np.random.default_rng(n)
+        one, rows, held = (rng.normal(size=shape).astype(dtype) for shape in (n, (n, 3), 3))
+        want = k(one.copy(), rows.copy(), held.copy())
+        ways: list[Callable[[Any], Any]] = [
+            lambda a: np.repeat(a, 2, axis=0)[::2],
+            lambda a: a[::-1].copy()[::-1],
+            np.asfortranarray,
+            lambda a: np.stack([a, a], axis=-1)[..., 1],
+            lambda a: np.concatenate([a, a])[len(a) :],
+            lambda a: a,
+        ]
+        for first in ways:
+            for second in ways:
+                for got, same in zip(k(first(one), second(rows), second(held)), want, strict=True):
+                    np.testing.assert_array_equal(got, same)
+
+
 def test_samples_and_threads_change_no_bit() -> None:
     a, y = sd.scalar("a"), sd.vector("y", "n")
     last, rows = sd.scan(lambda s, x: ((1 - a) * s + a * x,) * 2, 0.0, y)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import symdiff as sd
+from symdiff.calculus.passes import settle
 from symdiff.lowering.program import Program
 from symdiff.lowering.unroll import unroll
 from symdiff.rewrite import inline
@@ -245,3 +246,21 @@ def test_a_vector_of_one_is_as_good_as_a_number() -> None:
     assert got == pytest.approx(3 * 0.7**2 + np.cos(0.7))
     flat = sd.jacobian(np.stack([one[0] ** 2, 3 * one[0]]), one)
     assert flat.shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.log1p(np.exp(x)), np.log(1 + np.exp(-x)), sd.special.log_expit(x), np.log1p(np.exp(x * y))],
+    ids=str,
+)
+def test_a_logistic_likelihood_and_its_slopes_have_one_exponential(value: sd.Array) -> None:
+    slope = sd.gradient(value, x)
+    both = [value, slope, sd.gradient(slope, x)]
+    for formulas in (both[:2], both):
+        made = unroll([x.node, y.node], settle([formula.node for formula in formulas], []))
+        assert Counter(made.ops)["exp"] == 1
+    k = sd.compile(both, [x, y], backend="interpreter")
+    one = [sd.compile(formula, [x, y], backend="interpreter") for formula in both]
+    points = np.concatenate([np.random.default_rng(0).normal(size=200) * 20.0, [0.0, -0.0, 800.0, -800.0, np.nan]])
+    for found, own in zip(k(points, 0.7), one, strict=True):
+        np.testing.assert_allclose(found, own(points, 0.7), rtol=1e-15 * 4, atol=1e-300)

@@ -325,6 +325,9 @@ STATISTICS = [
     Row("-log(x[0]*exp(-a) + x[1]*exp(-d))", "x", {**PARTICLES, "x": 2},
         "t1 = x[0] + x[1] * exp(a - d)\nt2 = x[1] + x[0] * exp(d - a)\n"
         "q = 1 / (t1 * t2)\n[[1 / t1 ** 2, q], [q, 1 / t2 ** 2]]", 2),
+    Row("y @ x - log(1 + sum(exp(x)))", "x", {"x": "n", "y": "n"}, "y - exp(x) / (1 + sum(exp(x)))"),
+    Row("exp(x) / (1 + sum(exp(x)))", "x", {"x": "n"},
+        "(diag(exp(x)) - outer(exp(x), exp(x)) / (1 + sum(exp(x)))) / (1 + sum(exp(x)))"),
     Row("sum(eigvalsh(P)**2)", "P", CONTROL, "2 * P"),
     Row("sum(eigvalsh(P)**2) / 2", "P", CONTROL, "P"),
     Row("sum(eigvalsh(P)**3)", "P", CONTROL, "3 * (P @ P)"),

@@ -521,7 +521,7 @@ static int sd_in_place(const sd_call *c, const sd_room *r) {
   return r->direct && !r->tile && c->run >= lanes && (c->again || c->run % lanes == 0) && !c->unit->reduce;
 }
 
-/* The same of a batch of two axes, where each array goes on equally far from run to run. */
+/* Run whole runs along the last axis but one, where each array goes on equally far from run to run. */
 static __attribute__((noinline)) long sd_even_runs(const sd_call *c, const sd_room *r, long first, long runs, long *which) {
   const sd_unit *u = c->unit;
   int ports = u->inputs + u->outputs;
@@ -532,7 +532,7 @@ static __attribute__((noinline)) long sd_even_runs(const sd_call *c, const sd_ro
     r->stride[p] = port->size > 1 && u->columns ? port->step : port->stride;
     at[p] = port->data + sd_place(c, port, first);
     forth[p] = (c->run - u->lanes) * port->stride;
-    on[p] = (port->scattered == SD_RUNS ? port->strides[0] : c->run * port->stride) - (rest ? forth[p] : 0);
+    on[p] = (port->scattered == SD_RUNS ? port->strides[c->axes - 2] : c->run * port->stride) - (rest ? forth[p] : 0);
   }
   for (; runs > 0; runs--, first += c->run) {
     failed = u->kernel(0, whole, (const char *const *)at, r->stride, at + u->inputs, r->stride + u->inputs, r->work,
@@ -554,7 +554,12 @@ static __attribute__((noinline)) long sd_whole_runs(const sd_call *c, const sd_r
   const sd_unit *u = c->unit;
   int ports = u->inputs + u->outputs, last = c->axes - 1;
   long whole = c->run & -u->lanes, rest = c->run - whole, at[SD_AXES], begun = first / c->run, failed;
-  if (c->axes == 2 && ports <= SD_EVEN) return sd_even_runs(c, r, first, runs, which);
+  while (last > 0 && ports <= SD_EVEN && runs > 0) {
+    long left = c->lengths[last - 1] - first / c->run % c->lengths[last - 1], some = runs < left ? runs : left;
+    if ((failed = sd_even_runs(c, r, first, some, which)) >= 0) return failed;
+    first += some * c->run, runs -= some;
+  }
+  if (!runs) return -1;
   for (int a = last - 1; a >= 0; a--) at[a] = begun % c->lengths[a], begun /= c->lengths[a];
   for (int p = 0; p < ports; p++) {
     const sd_port *port = c->ports + p;

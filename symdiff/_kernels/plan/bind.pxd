@@ -45,7 +45,7 @@ cdef extern from "plan/plan.h":
         int axis, own
         int span, windows, swaps, counter, tight, held, lasting, sign, strict
         const long *wiring
-        long turns
+        long turns, cost
         const long *moved
         int uses[8]
         long lengths[8]
@@ -69,6 +69,7 @@ cdef extern from "plan/plan.h":
     long sd_chunk(long each) noexcept nogil
     void sd_list_position(long *pairs, long k, long position, long count) noexcept nogil
     void sd_fuse(sd_plan *plan) noexcept nogil
+    void sd_find_given(sd_plan *plan) noexcept nogil
     void sd_resolve(const sd_view *v, const long *strides, long *offset, long *along) noexcept nogil
 
 

@@ -69,6 +69,7 @@ cdef class BoundPlan:
                     self.add_wiring(&self.plan.steps[phase][k], units)
         demand(all([0 <= step.phase < SD_PHASES for step in steps]), "a step of no phase")
         sd_fuse(&self.plan)
+        sd_find_given(&self.plan)
         demand(self.plan.tile_bytes + self.plan.scratch_bytes + self.plan.kept_bytes <= MOST_BYTES,
                "an arena that no memory holds")
 
@@ -222,6 +223,7 @@ cdef class BoundPlan:
             cost = self.add_block(s, step)
         else:
             cost = self.add_move(s, step, name)
+        s.cost = min(cost, MOST_SAMPLES)
         if s.tiled and s.phase == SD_TILE:
             self.plan.row_cost = min(self.plan.row_cost + cost, MOST_SAMPLES)
         else:

@@ -138,6 +138,8 @@ typedef struct {
   int held;          /* how many these are */
   int lasting, sign, strict; /* of a loop of samples: the swap whose number tells which go on, or -1: those where the sign
                                 times it is above ``value``, or at it unless strict */
+  int given; /* of a copy: whether what is copied may be read where it is, if it has no gaps */
+  long cost; /* operations, about: once, or for each sample */
   int fused; /* whether the only use of a factorization is an inverse, which is made without factors where it can be */
 } sd_step;
 
@@ -456,6 +458,7 @@ static inline int sd_is_over_neighbours(const sd_plan *plan, sd_step *s) {
   if (!sd_has_neighbours(s, 0, item) && (s->sums || !sd_has_neighbours(s, outer = 1, item))) return 0;
   s->rows = outer ? s->lengths[0] : 1;
   s->count = all / s->rows;
+  if (outer && s->count == 1) return 0; /* each element would be a vector */
   s->copied = 0;
   s->packed = 1;
   for (int p = 0; p < s->inputs + s->outputs; p++) {
@@ -564,6 +567,50 @@ static inline int sd_is_wired(const sd_plan *plan, const sd_step *loop, const lo
   for (int k = 0; k < loop->swaps; k++)
     if (written[k] != 1) return 0;
   return 1;
+}
+
+/* Whether a step reads or writes an array, or a window of it, in another way than loops with a wiring read their rows. */
+static inline int sd_has_otherwise(const sd_plan *plan, const sd_step *s, const sd_step *loop, long array) {
+  if (s->kind == SD_REPEAT) {
+    for (int w = 0; w < s->swaps; w++)
+      if (sd_base(plan, (int)s->moved[2 * (s->windows + w)]) == array) return 1;
+    return 0;
+  }
+  if (!s->views) return 1;
+  for (int p = 0; p < s->inputs + s->outputs; p++) {
+    int in_turns = loop && s == loop + 1 && p < s->inputs;
+    if (!in_turns && sd_base(plan, s->views[p].array) == array) return 1;
+  }
+  return 0;
+}
+
+/* Whether a copy is one of a whole array that a call brings, which only loops with a wiring read: they may read it where
+   it is. */
+static inline int sd_is_for_turns(const sd_plan *plan, const sd_step *copy) {
+  const sd_view *from = copy->views, *to = from + 1;
+  const sd_array *array = plan->arrays + to->array;
+  if (copy->tiled || plan->arrays[from->array].kind != SD_INPUT || array->kind != SD_ARENA || array->tiled) return 0;
+  if (from->rank != copy->loops || to->rank != copy->loops) return 0;
+  for (int x = 0; x < copy->loops; x++) {
+    const sd_axis *a = from->axes + x, *b = to->axes + x;
+    if (a->loop != x || b->loop != x || a->start || b->start || a->step != 1 || b->step != 1) return 0;
+    if (copy->lengths[x] != array->shape[x]) return 0;
+  }
+  for (int phase = 0; phase < SD_PHASES; phase++) {
+    const sd_step *steps = plan->steps[phase], *loop = 0;
+    for (int k = 0; k < plan->step_count[phase]; k++) {
+      if (steps[k].kind == SD_REPEAT) loop = steps[k].wiring ? steps + k : 0;
+      if (steps + k != copy && sd_has_otherwise(plan, steps + k, loop, to->array)) return 0;
+    }
+  }
+  return 1;
+}
+
+/* Mark the copies of what a call brings to loops that may read it where it is. */
+static inline void sd_find_given(sd_plan *plan) {
+  for (int phase = 0; phase < SD_PHASES; phase++)
+    for (sd_step *s = plan->steps[phase]; s < plan->steps[phase] + plan->step_count[phase]; s++)
+      s->given = s->kind == SD_COPY && sd_is_for_turns(plan, s);
 }
 
 /* Check that the body of each loop of a phase is behind it, and ends where that of a loop around it does or before; mark

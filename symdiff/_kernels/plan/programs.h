@@ -90,22 +90,22 @@ static inline long sd_make_port(const sd_state *s, const sd_view *v, sd_port *po
   return used;
 }
 
-/* Make one loop of two, where each port goes on along the outer one where the inner one ends. Returns the number of
-   loops. */
+/* Make one loop of two, where each port goes on along the outer one where the inner one ends, or one has a single turn.
+   Returns the number of loops. */
 static int sd_join_loops(sd_port *ports, int number, int axes, long *lengths, int kept) {
   for (int l = axes - 2; l >= kept; l--) {
-    int one = 1;
+    int one = 1, within = lengths[l + 1] != 1, single = lengths[l] == 1 || !within;
     for (int p = 0; p < number && one; p++) {
       const sd_port *port = ports + p;
       if (port->scattered == SD_LISTED) one = port->along != l && port->along != l + 1;
-      one &= port->strides[l] == port->strides[l + 1] * lengths[l + 1];
+      one &= single || port->strides[l] == port->strides[l + 1] * lengths[l + 1];
     }
     if (!one) continue;
     lengths[l] *= lengths[l + 1];
     for (int k = l + 1; k < axes - 1; k++) lengths[k] = lengths[k + 1];
     for (int p = 0; p < number; p++) {
       sd_port *port = ports + p;
-      port->strides[l] = port->strides[l + 1];
+      if (within) port->strides[l] = port->strides[l + 1];
       for (int k = l + 1; k < axes - 1; k++) port->strides[k] = port->strides[k + 1];
       if (port->scattered == SD_LISTED && port->along > l) port->along--;
     }

@@ -125,8 +125,9 @@ static void sd_end_samples(const sd_state *s, const sd_step *loop, sd_going_rows
   free(of->sample);
 }
 
-/* Groups of tiles that each thread has at once, and turns of a loop between two looks for a signal. */
-enum { SD_AHEAD = 2, SD_LOOK_TURNS = 16 };
+/* Groups of tiles that each thread has at once; turns of a loop, and operations of steps, between two looks for a
+   signal, each of which reads the clock. */
+enum { SD_AHEAD = 2, SD_LOOK_TURNS = 16, SD_LOOK_WORK = 100000 };
 
 /* Where and why a call failed. */
 typedef struct {
@@ -257,11 +258,13 @@ static int sd_run_block(sd_state *s, const sd_step *block, sd_failure *failure) 
    fail for one of them: what is told is the first failure of the lowest sample. */
 static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
   const sd_plan *plan = s->job->plan;
+  long work = 0;
   failure->sample = -1;
   for (int i = 0; i < plan->step_count[phase]; i++) {
     const sd_step *step = plan->steps[phase] + i;
-    long which = 0, sample;
+    long which = 0, sample = -1;
     if (step->kind == SD_REPEAT) {
+      work += step->cost;
       if (sd_run_repeat(s, step, failure)) {
         i += step->span;
         continue;
@@ -276,7 +279,12 @@ static void sd_run_phase(sd_state *s, int phase, sd_failure *failure) {
       i += step->span;
       continue;
     }
-    sample = phase != SD_TILE && i && sd_is_raised(s->job) ? SD_RAISED : sd_step_runs[step->kind](s, step, &which);
+    if (phase != SD_TILE && work > SD_LOOK_WORK) {
+      work = 0;
+      if (sd_is_raised(s->job)) sample = SD_RAISED;
+    }
+    work += step->cost;
+    if (sample == -1) sample = sd_step_runs[step->kind](s, step, &which);
     if (sample == -1) continue;
     *failure = (sd_failure){sample < 0 ? sample : s->first + sample, step->number, step->shared, which};
     if (sample <= 0 || !step->tiled) return;
@@ -521,7 +529,7 @@ static void sd_run_plan(sd_job *job, char *memory, sd_failure *failure) {
   }
   sd_run_phase(&s, SD_BEFORE, failure);
   if (failure->sample == -1 && plan->step_count[SD_TILE]) sd_run_tiles(job, &s, slot, failure);
-  if (failure->sample != -1) return;
+  if (failure->sample != -1 || !plan->step_count[SD_AFTER]) return;
   sd_enter(&s, job, slot + sd_rounded(plan->slot_bytes), job->threads);
   sd_run_phase(&s, SD_AFTER, failure);
 }

@@ -14,6 +14,7 @@ Invariants
 Files
     batch         the formula of one sample as the formula of a call
     products      products in the cheapest order, and which are worth a step of their own
+    turning       loops that carry cotangents back as parts of the loops before them
     distribution  functions that no step of a loop waits for, of all steps at once
     sums          sums of opposite and of moved arrays, before they are cut into steps
     access        ranges of indices, and where along each axis an element stands

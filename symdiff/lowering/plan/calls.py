@@ -38,7 +38,8 @@ from ...graph.sizes import LEAST, Dim, Size, named, same_elements, sizes_from
 from ...graph.traversal import resize
 from .access import BATCH, INNER, OrderError, inner_axes, inner_limit, is_iterated, is_long
 from .batch import Lifted
-from .plan import Plan, programs_of
+from .plan import Plan
+from .steps import LoopStep, nested
 
 __all__ = ["FEWER", "has_many", "has_steps", "inner_of", "plan_call", "plan_shorter", "plan_together", "tile_rows"]
 
@@ -407,12 +408,18 @@ def plan_shorter(
             raise
         with inner_axes(FEWER[0]):
             return plan_call(inputs, outputs, batched, limit, total=total)
-    if inner_limit() <= FEWER[0] or sum(len(own[0].ops) for own in programs_of(plan)) < LONG:
+    if inner_limit() <= FEWER[0] or _operations(plan) < LONG:
         return plan
     with inner_axes(FEWER[0]), suppress(UnsupportedError):
         other = plan_call(inputs, outputs, batched, limit, total=total)
         return min(plan, other, key=lambda one: sum(one.estimate))
     return plan
+
+
+def _operations(plan: Plan) -> int:
+    """Count the operations of one element of each step, in its longest piece: borders have pieces of their own."""
+    loops = [step for step in nested(plan.steps) if isinstance(step, LoopStep)]
+    return sum(max(len(piece.program.ops) for piece in step.pieces) for step in loops)
 
 
 def plan_together(

@@ -37,7 +37,7 @@ __all__ = ["Estimate", "alone_cost", "estimate", "program_cost", "turn_cost"]
 # All times are in nanoseconds.
 #: Calling one step, and calling Python.
 STEP, PYTHON = 120.0, 20_000.0
-#: In one turn of a loop: calling a program, and calling a step of another kind.
+#: In one turn of a loop: calling a program that runs where its arrays lie, and calling any other step.
 TURN, OTHER_TURN = 30.0, 80.0
 #: The time of a turn whose arrays stay in vectors, as a part of what its operations take elsewhere.
 IN_VECTORS = 0.57
@@ -169,9 +169,14 @@ def _begins(step: Step) -> float:
 
 def turn_cost(steps: Sequence[Step], sizes: Mapping[str, int] | None = None) -> float:
     """Return the nanoseconds of one turn of a loop."""
-    each = [TURN if isinstance(step, LoopStep) else OTHER_TURN for step in steps]
+    each = [TURN if isinstance(step, LoopStep) and _is_of_numbers(step) else OTHER_TURN for step in steps]
     cost = sum(each) + sum(estimate(step, sizes).once - _begins(step) for step in steps)
     return cost * (IN_VECTORS if stays_in_vectors(steps) else 1.0)
+
+
+def _is_of_numbers(step: LoopStep) -> bool:
+    """Tell whether elements of a step are next to each other in all arrays: it runs where they lie then."""
+    return not step.loops or all(step.has_numbers(piece, step.shared(piece)) for piece in step.pieces)
 
 
 def _runs(step: LoopStep, piece: LoopPiece, sizes: Mapping[str, int]) -> int:

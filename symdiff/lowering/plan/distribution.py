@@ -39,7 +39,7 @@ from .access import BATCH
 from .batch import lift
 from .cost import LANES
 
-__all__ = ["distribute"]
+__all__ = ["distribute", "of_all"]
 
 #: Numbers that a step writes, at most, for each that it reads from rows.
 GROWTH = 4
@@ -82,7 +82,7 @@ def _parts(node: Node, args: Sequence[Node]) -> list[Node] | None:
     # what is made of rows alone stands before
     before = _of_rows(body)
     made = {x: placeholder(("before", k), x.shape) for k, x in enumerate(before)}
-    rows = dict(zip(made.values(), _of_all(before, given, body.read, length), strict=True))
+    rows = dict(zip(made.values(), of_all(before, given, body.read, length), strict=True))
     results = substitute(body.results, made)
     carried, written = dict(zip(body.carried, results, strict=False)), results[len(body.carried) :]
     # what is added up, or written, stands behind
@@ -103,8 +103,8 @@ def _parts(node: Node, args: Sequence[Node]) -> list[Node] | None:
     stand_in = {x: placeholder(("written", k), x.shape) for k, x in enumerate(inside)}
     given = given | rows | {stand_in[x]: told[x] for x in inside}
     moving = [*read, *stand_in.values()]
-    told |= dict(zip(late, _of_all(substitute(late, stand_in), given, moving, length), strict=True))
-    added = _of_all(substitute([*sums.values()], stand_in), given, moving, length, total=True)
+    told |= dict(zip(late, of_all(substitute(late, stand_in), given, moving, length), strict=True))
+    added = of_all(substitute([*sums.values()], stand_in), given, moving, length, total=True)
     last |= {x: given[x] + total for x, total in zip(sums, added, strict=True)}
     return [*(last[x] for x in body.carried), *(told[x] for x in written)]
 
@@ -128,7 +128,7 @@ def _loop(
     return results_of(recurrence(body, [(given | inputs[1])[x] for x in (*carried, *rows, *held)], length, reverse))
 
 
-def _of_all(
+def of_all(
     formulas: Sequence[Node], given: dict[Node, Node], moving: Collection[Node], length: Dim, *, total: bool = False
 ) -> list[Node]:
     """Return formulas of one step for all steps, whose rows are ``given`` for what is ``moving``; or their sums."""

@@ -98,6 +98,7 @@ from .steps import (
     sources,
 )
 from .sums import are_shared, moved_arrays, padded_once, subtract_opposites, sum_arrays
+from .turning import turn_around
 
 __all__ = [
     "called",
@@ -351,7 +352,7 @@ def make_plan(inputs: Sequence[Node], outputs: Sequence[Node], limit: int) -> Pl
     UnsupportedError
         If a part of it cannot be planned; the message says why.
     """
-    roots, apart = padded_once([to_real(node) for node in _expand(distribute(outputs))])
+    roots, apart = padded_once([to_real(node) for node in _expand(distribute(turn_around(outputs)))])
     count = len(roots)
     roots, symmetric = split_products(subtract_opposites([*roots, *apart]))
     # passes rebuild products, and with them those that are symmetric

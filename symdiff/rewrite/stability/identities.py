@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from ...graph import Node, constant, elementwise, postorder
+from ...graph import Node, constant, contract, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL, INVERSE, LOGARITHM, TAIL, bit_of, holds
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, fraction_of, peel, scaled, terms_of
 from ...graph.scalars.functions import scalar_constant
@@ -392,7 +392,7 @@ def _shares_in_an_exponent(node: Node) -> Node | None:
     """Write shares of two exponentials in an exponent as factors: their logarithms are for numbers."""
     shares: dict[tuple[float, Node], float] = {}
     for part, c in linear(node.args[0]).items():
-        if part is not None and part.op == "log_sigmoid" and part.shape == node.shape:
+        if part is not None and part.op == "log_sigmoid":
             shares[scaled(part.args[0])] = c
     for (number, base), a in shares.items():
         b = shares.get((-number, base), 0.0)
@@ -408,5 +408,18 @@ def _shares_in_an_exponent(node: Node) -> Node | None:
             factors = [(make("sech", half), int(a + b)), (constant(0.5), int(a + b))]
             rest = added(rest, linear(half), a - b)
         factors += [(make("exp", as_node(rest)), 1)] if rest else []
-        return powers_multiplied(factors, 1.0)
+        return spread(powers_multiplied(factors, 1.0), node.shape)
     return None
+
+
+@rule("sigmoid", "sigmoid(-logsumexp(x))", "1 / (1 + sum(exp(x))), and the share of the rest", "shown",
+      inside="logsumexp multiply negative named")
+def _share_of_none(node: Node) -> Node | None:
+    """Write a share of the exponentials of an array and 1 as a quotient."""
+    number, inside = scaled(node.args[0])
+    if inside.op != "logsumexp" or inside.shape or abs(number) != 1.0:
+        return None
+    (x,) = inside.args
+    total = contract([elementwise("exp", (x,))], [tuple(range(x.ndim))], ())
+    above = total if number > 0.0 else constant(1.0)
+    return spread(above / (1.0 + total), node.shape)

@@ -137,8 +137,9 @@ _DIGEST = 32  # bytes of SHA-256
 
 # No locks around these: a thread that builds while another forks would leave the child a locked one.
 _told: set[Path] = set()
-#: Bytes in each folder when this process last looked, and what it added since.
-_sizes: dict[Path, int] = {}
+#: File whose length tells what a folder holds, and the bytes of entries that one of its bytes stands for: whoever adds
+#: an entry appends to it, which needs no lock.
+_HELD, _EACH = "held", 256
 
 
 def cache_folder() -> Path:
@@ -288,7 +289,8 @@ def clear(folder: Path) -> int:
             os.unlink(folder / f"{key}{_SUFFIX}")
             count += 1
     _remove_unfinished(folder)
-    _sizes.pop(folder, None)
+    with contextlib.suppress(OSError):
+        os.unlink(folder / _HELD)
     return count
 
 
@@ -303,13 +305,12 @@ def _digest(key: str, library: bytes) -> bytes:
 def _bound(folder: Path, newest: str, added: int) -> None:
     """Remove the least recently used entries beyond the limit, except the newest.
 
-    Going through a large folder takes longer than a build should, so a process does it at its
-    first entry, and then when what it has added may exceed the limit.
+    Going through a large folder takes seconds, so that is done where there is no count of it yet, and when what was
+    added since may exceed the limit.
     """
-    size = _sizes.get(folder, LIMIT) + added
-    if size <= LIMIT:
-        _sizes[folder] = size
-        return
+    with contextlib.suppress(OSError):
+        if 0 < _count(folder, added) <= LIMIT:
+            return
     _remove_unfinished(folder)
     kept = entries(folder)
     size = sum(length for _, length, _ in kept)
@@ -321,7 +322,19 @@ def _bound(folder: Path, newest: str, added: int) -> None:
                 with contextlib.suppress(OSError):
                     os.unlink(folder / f"{key}{_SUFFIX}")
                     size -= length
-    _sizes[folder] = size
+    with contextlib.suppress(OSError):
+        os.truncate(folder / _HELD, size // _EACH + 1)
+
+
+def _count(folder: Path, added: int) -> int:
+    """Count what is added to a folder; return about how much it holds then, 0 where that is not known."""
+    handle = os.open(folder / _HELD, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        before = os.fstat(handle).st_size
+        os.write(handle, bytes(added // _EACH + 1))
+        return before and (before + added // _EACH + 1) * _EACH
+    finally:
+        os.close(handle)
 
 
 def _remove_unfinished(folder: Path) -> None:
