@@ -136,13 +136,8 @@ def _floor_divide(x: Node, y: Node) -> Node:
     return where(compare("equal", minimum(size, divisor), 0.0), x / y, whole)
 
 
-def _sigmoid(x: Node) -> Node:
-    # exp(-|x|) cannot overflow; the slope and log1p(exp(x)) take it and the quotient too
-    small = exp(-absolute(x))
-    return where(compare("less", x, 0.0), small, 1.0) * (1.0 / (1.0 + small))
-
-
 def _sigmoid_slope(x: Node) -> Node:
+    # the function is even; exp(-|x|) cannot overflow, and log1p(exp(x)) takes it too, and the sigmoid the quotient
     small = exp(-absolute(x))
     part = 1.0 / (1.0 + small)
     return small * part * part
@@ -379,7 +374,7 @@ _unary("arctanh", lambda x, f: 1.0 / one_minus_square(x), UNIT, sympy="atanh", s
 
 # Smooth steps and their logarithms                       DLMF 4.34, with x -> x/2
 _unary("sigmoid", lambda x, f: _f("sigmoid_slope")(x), numpy="special.expit", source="4.34.3",
-       expansion=_sigmoid, range="(0, 1)", monotone="increasing", at_zero=(0.5, 0.25))
+       expansion=lambda x: 1.0 / (1.0 + exp(-x)), range="(0, 1)", monotone="increasing", at_zero=(0.5, 0.25))
 _unary("sigmoid_slope", lambda x, f: -(f * tanh(0.5 * x)), numpy="sigmoid_slope", source="4.34.5",
        expansion=_sigmoid_slope, written=lambda x: sigmoid(x) * sigmoid(-x),
        range="(0, 0.25]", parity="even", at_zero=(0.25, 0.0))
