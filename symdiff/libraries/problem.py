@@ -270,7 +270,9 @@ class OptimizationProblem:
         size = max(1.0, float(np.abs(x).max(initial=0.0)))
         # a solver may stop at the rounding of its objective and call that a failure
         settled = found.success or (self._is_dense and self._residual(x, args, lagrange) <= STATIONARY)
-        success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
+        # beside a steep constraint a small step violates it much
+        near = 1e-4 if found.success else 1e-7 * self._steepest(x, args)
+        success = bool(settled and violation <= near * size)
         told = dict(zip(self._parameters, args, strict=True))
         least = float(self.objective.fun(x, *args))
         # HiGHS takes convex problems alone
@@ -406,6 +408,12 @@ class OptimizationProblem:
             g = np.atleast_1d(self.constraints.fun(x, *args))
             parts.append(np.where(self._is_equation, np.abs(g), g))
         return float(max(0.0, *(part.max(initial=0.0) for part in parts)))
+
+    def _steepest(self, x: Floats, args: Sequence[Floats]) -> float:
+        """Return the largest slope of a constraint, at least 1."""
+        if self.constraints is None or not self._is_dense:
+            return 1.0
+        return max(1.0, float(np.abs(self.constraints.jac(x, *args)).max(initial=0.0)))
 
     def _worst(self, x: Floats, args: Sequence[Floats], violation: float) -> str:
         """Name the constraint that is violated most, if one is."""

@@ -52,7 +52,8 @@ def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
     least = LOCAL.get(number, p.least)
     assert best.success, best
     np.testing.assert_allclose(best.objective, least, rtol=1e-6, atol=1e-6)
-    assert best.violation <= 1e-6
+    slopes = [1.0] if whole.constraints is None else np.abs(whole.constraints.jac(best.x))
+    assert best.violation <= 1e-6 * max(1.0, np.max(slopes))
     kinds = [("ineq", p.above), ("eq", p.zero)]
     by_hand = [{"type": kind, "fun": lambda x, g=g: np.array(g(x), float)} for kind, g in kinds if len(g(start))]
     options = {"ftol": 1e-12, "maxiter": 1000}
@@ -285,7 +286,7 @@ def test_sparse_matrices_are_parameters() -> None:
             other.data[k] += h
             exact = {"method": "SLSQP", "options": {"ftol": 1e-16}}  # the usual solution has 7 digits
             moved.append(whole.solve(best, {"M": other, "y": values["y"]}, **exact)["x"])
-        np.testing.assert_allclose((moved[0] - moved[1]) / 2e-3, slope[:, k], atol=1e-5)
+        np.testing.assert_allclose((moved[0] - moved[1]) / 2e-3, slope[:, k], atol=1e-4)
     with pytest.raises(ArgumentError, match="is ndarray of shape"):
         whole.solve(parameters={"M": dense, "y": values["y"]})
     with pytest.raises(ArgumentError, match="the sparse matrix M is among no parameters"):
