@@ -436,7 +436,7 @@ class Array(Operand):
         named = {key: value for key, value in kwargs.items() if value not in _DEFAULTS.get(key, ())}
         if func.__name__ in ("array", "asarray", "asanyarray") and not named:  # np.array([[x, 1], [2, y]], like=x)
             return asarray(*args)
-        return call(own or _entry(func.__name__), args, named)
+        return call(own or _entry(func.__name__, func.__module__), args, named)
 
 
 #: What NumPy's functions bring where nothing was asked for.
@@ -454,11 +454,11 @@ _METHODS = {
 }
 
 
-def _entry(name: str) -> Entry:
+def _entry(name: str, module: str = "numpy") -> Entry:
     entry = LIBRARY.get(NUMPY_NAMES.get(name, name))
     if entry is None:
         reason = REFUSED.get(name, "symdiff has no such function; write it with those in the list of functions")
-        raise UnsupportedError(f"np.{name} of symbols: {reason}")
+        raise UnsupportedError(f"np{module.removeprefix('numpy')}.{name} of symbols: {reason}")
     return entry
 
 

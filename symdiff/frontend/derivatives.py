@@ -118,7 +118,6 @@ def _widen(function: Any) -> Any:
     @budgeted
     def run(
         f: Any,
-        wrt: Any,
         /,
         *args: Any,
         disconnected: str = "error",
@@ -129,6 +128,7 @@ def _widen(function: Any) -> Any:
         budget: str | Budget | None = None,
         **named_shapes: Any,
     ) -> Any:
+        wrt, args = _variables(function.__name__, args, named_shapes)
         if args and isinstance(args[-1], Mapping) and function.__name__ in ("gradient", "jacobian", "hessian"):
             raise ArgumentError(f"shapes of {function.__name__} by place; expected a name: shapes={{...}}, or x=3")
         if function is derivatives.derivative and "order" in named_shapes:
@@ -163,6 +163,15 @@ def _widen(function: Any) -> Any:
 
     run.__doc__ = (function.__doc__ or "") + _NOTE
     return run
+
+
+def _variables(title: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return what to differentiate with respect to, by place or as ``wrt=``, and what comes behind it by place."""
+    if args:  # an input may be called wrt
+        return args[0], args[1:]
+    if "wrt" not in named:
+        raise TypeError(f"{title}() missing 1 required positional argument: 'wrt'")
+    return named.pop("wrt"), ()
 
 
 def _in_shape(function: Any, found: Any, shape: tuple[int, ...]) -> Any:

@@ -17,7 +17,7 @@ from ..graph import REAL, Node, inputs_of, reshape, substitute, walk_sizes
 from ..graph import input as make_input
 from ..graph.dump import record_text
 from ..ground.advice import OPTIONS, close_to
-from ..ground.guard import users
+from ..ground.guard import described, users
 from ..ground.names import is_name
 from .array import Array, asarray
 from .functions.closing import refuse_strays
@@ -251,7 +251,12 @@ def _read_text(
 
     def read(part: Any) -> Any:
         known = {**inputs, **defined}
-        return _map(part, lambda leaf: parse(leaf, known, "error").result if isinstance(leaf, str) else leaf)
+
+        def one(leaf: Any) -> Any:
+            name = getattr(leaf, "name", None) if is_sympy(leaf) else leaf  # a symbol of SymPy's by its name
+            return parse(name, known, "error").result if isinstance(name, str) else leaf
+
+        return _map(part, one)
 
     try:
         value = _map(formula, read_output)
@@ -389,7 +394,7 @@ def _trace(function: Callable[..., Any], shapes: dict[str, Any], options: Sequen
     missing, strange = [n for n in wanted if n not in shapes], [n for n in shapes if n not in wanted]
     if missing or strange:
         if strange and options and not missing:
-            raise unknown_name(strange[0], options, wanted, "a shape", "the function has no parameter of that name")
+            raise unknown_name(strange[0], options, wanted, "a shape", "the function has no parameter")
         close = close_to(strange[0], [*options, *missing]) if strange else ""
         what = "kernel, whose formula is kernel(*symbols)," if hasattr(function, "stats") else "function"
         raise ArgumentError(
@@ -491,6 +496,8 @@ def order_names(formula: Formula, wanted: Sequence[Any]) -> list[str]:
 
 def merge_shapes(shapes: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
     """Join the two ways of giving shapes; an input in both is refused."""
+    if not isinstance(shapes or {}, Mapping):
+        raise ArgumentError(f"shapes={described(shapes)}; expected a dict of names and shapes, {{'x': 3, 'A': (3, 3)}}")
     given = dict(shapes or {})
     for name, shape in named.items():
         if name in given:

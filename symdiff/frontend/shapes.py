@@ -349,13 +349,14 @@ def unknown_name(
     options: Sequence[str],
     inputs: Sequence[str],
     what: str,
-    also: str = "the formula has no input of that name",
+    also: str = "the formula has no input",
 ) -> ArgumentError:
     """Say of a keyword that it is neither an option nor an input, with the names that are close."""
     known = f"inputs: {listed(inputs)}"
     close = OPTIONS.get(name) or close_to(name, [*options, *inputs])
     if options:
-        return ArgumentError(f"{name}= is no option, and {also}{close}; options: {', '.join(options)}; {known}")
+        both = f"{also} {name!r}, and {name}= is no option{close}"
+        return ArgumentError(f"{both}; options: {', '.join(options)}; {known}")
     return ArgumentError(f"{what} for {name!r}, which the formula does not mention{close}; {known}")
 
 

@@ -176,7 +176,7 @@ def term_text(node: Printable, levels: int = 5) -> str:
     args = [term_text(arg, levels - 1) for arg in node.args]
     own = _BINDS.get(node.op, 9)
     inner = [
-        f"({text})" if _BINDS.get(arg.op, 9) < own + (place > 0 and own < 9) else text
+        f"({text})" if _binds(arg) < own + (place > 0 and own < 9) else text
         for place, (text, arg) in enumerate(zip(args, node.args, strict=True))
     ]
     if node.op in _INFIX:
@@ -188,15 +188,27 @@ def term_text(node: Printable, levels: int = 5) -> str:
     if node.op == "concatenate" and all(arg.op == "reshape" and not arg.args[0].shape for arg in node.args):
         return f"[{', '.join(term_text(arg.args[0], levels - 1) for arg in node.args)}]"
     if node.is_contraction:
-        labels, out, _ = node.payload
-        summed = {label for own in labels for label in own} - {*out}
-        if len(args) == 2 and len(summed) == 1:
-            (a, b), (met,) = labels, summed
-            if a[-1:] == (met,) and b[:1] == (met,) and (*a[:-1], *b[1:]) == tuple(out):
-                return " @ ".join(inner)
-        product = " * ".join(inner)
-        return f"sum({product})" if summed else product
+        sign = _sign_of_product(node)
+        return f"sum({' * '.join(inner)})" if sign is None else f" {sign} ".join(inner)
     return f"{node.op}({', '.join(args)})"
+
+
+def _sign_of_product(node: Printable) -> str | None:
+    """Return how a contraction is written, None for a sum."""
+    labels, out, _ = node.payload
+    summed = {label for own in labels for label in own} - {*out}
+    if len(labels) == 2 and len(summed) == 1:
+        (a, b), (met,) = labels, summed
+        if a[-1:] == (met,) and b[:1] == (met,) and (*a[:-1], *b[1:]) == tuple(out):
+            return "@"
+    return None if summed else "*"
+
+
+def _binds(node: Printable) -> int:
+    """Return how tightly the operation that a node is written with binds."""
+    if node.is_contraction and len(node.args) > 1 and _sign_of_product(node) is not None:
+        return _BINDS["multiply"]
+    return _BINDS.get(node.op, 9)
 
 
 def _shared(root: Printable) -> set[Printable]:

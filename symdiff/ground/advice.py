@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-__all__ = ["ARRAY", "DOTTED", "KERNEL", "LAYERS", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice"]
+__all__ = ["ARRAY", "DOTTED", "FACTS", "KERNEL", "LAYERS", "MODULE", "OPTIONS", "REFUSED", "TEXT", "advice"]
 
 #: Options that other libraries have.
 OPTIONS: Mapping[str, str] = {
@@ -13,12 +13,27 @@ OPTIONS: Mapping[str, str] = {
     "argnums": "; name the variable: sd.gradient(f, 'x')",
     "device": "; kernels run on the processor, in several threads by threads=",
     "dtype": "; a kernel computes in float32 where its arguments are float32, and in float64 otherwise",
+    "maximize": "; maximize f by minimize=-f",
     "jit": "; native code is built behind a call, or at once by backend='native'",
     "n_jobs": "; write threads=",
     "num_threads": "; write threads=",
     "parallel": "; write threads=",
     "variables": "; inputs= is the order of the arguments",
     "wrt": "; a derivative is compiled by sd.compile(sd.gradient(f, 'x'))",
+}
+
+#: Declarations of symbols, and options of one function, that another library or function has.
+FACTS: Mapping[str, str] = {
+    **dict.fromkeys(("psd", "spd", "pd", "posdef"), "write positive_definite=True"),
+    **dict.fromkeys(("sym", "hermitian"), "write symmetric=True"),
+    **dict.fromkeys(("nonneg", "nonnegative"), "write between=(0, None)"),
+    "negative": "write between=(None, 0)",
+    "nonzero": "formulas need no such declaration",
+    "real": "every symbol is real",
+    **dict.fromkeys(("length", "n_steps", "num_steps", "steps"), "a number of steps is n="),
+    "sizes": "sizes are those of the examples; sd.from_jax takes letters for them",
+    "integer": "write sd.index('i') or sd.indices('i', n) for positions",
+    **dict.fromkeys(("bounds", "domain", "interval"), "write between=(lower, upper)"),
 }
 
 #: Attributes of the package.
@@ -92,7 +107,11 @@ MODULE: Mapping[str, str] = {
     "minimize": "write sd.objective(f, x) and scipy.optimize.minimize with its fun and jac",
     "pmap": "call the kernel with arrays that have batch axes in front, and threads=",
     "stop_grad": "write sd.stop_gradient(z)",
-    "symbols": "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape), one at a time",
+    **dict.fromkeys(("symbols", "scalars", "vectors", "sym"),
+                    "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape), one at a "
+                    "time"),
+    "random": "random numbers are no formula; draw them by NumPy and give them to the kernel",
+    **dict.fromkeys(("pretty", "pprint"), "print(f), or f.unicode() and f.latex() of a formula"),
     "value_and_grad": "write sd.value_and_gradient(f, x)",
     "vmap": "call the kernel with arrays that have batch axes in front; every kernel takes them",
 }
@@ -107,8 +126,11 @@ ARRAY: Mapping[str, str] = {
     "mm": "write A @ B",
     "replace": "write f.substitute(x=...), with symbols or numbers for the inputs",
     "unsqueeze": "write x[..., None], or np.expand_dims(x, axis)",
-    "H": "write A.T; arrays are real",
+    **dict.fromkeys(("t", "H"), "write A.T; arrays are real"),
     "I": "write np.linalg.inv(A)",
+    "compile": "write sd.compile(f)",
+    "expand": "derivatives come collected; for other forms of a formula take SymPy's functions of f.sympy",
+    "mathml": "symdiff derive FORMULA --format mathml prints it; f.latex() is LaTeX",
     "adjugate": "write sd.linalg.adjugate(A)",
     "append": "write np.concatenate([a, b])",
     "argmax": "the place of a maximum is a number of the formula, whose derivative is 0: write np.argmax(x)",
@@ -215,6 +237,14 @@ REFUSED: Mapping[str, str] = {
     "qr_multiply": "write q, r = qr(A), and q @ c",
     "fiedler_companion": "build the matrix with diag, stack and concatenate",
     "comb": "write binom(n, k)",
+    **dict.fromkeys(("convolve2d", "correlate2d"),
+                    "write the sum of shifted parts, sum(k[i, j] * x[i:i + m, j:j + n]) over i and j"),
+    "sliding_window_view": "write the list of shifted parts, stack([x[i:i + m] for i in range(k)], axis=1), or their "
+                           "sum with weights",
+    "solve_continuous_lyapunov": "write solve_sylvester(A, A.T, Q)",
+    **dict.fromkeys(("solve_discrete_are", "solve_continuous_are", "solve_discrete_lyapunov"),
+                    "write fixed_point(step, P, start), or root(equation, P, start), which has exact derivatives"),
+    "cdist": "write norm(x[:, None] - y, axis=2)",
     "bessel_jn": "write jv(n, x)",
     "dot_product_attention": "write softmax(q @ k.T / sqrt(d)) @ v",
     "gammasgn": "write sign(gamma(x))",
@@ -272,6 +302,14 @@ TEXT: Mapping[str, str] = {
     "grad": "write gradient(f, x)",
     "hess": "write hessian(f, x)",
     "jac": "write jacobian(f, x)",
+    **dict.fromkeys(("jn", "besselj"), "write jv(n, x)"),
+    "kn": "write kv(n, x)",
+    "yn": "write yv(n, x)",
+    "sph_harm": "write sph_harm_y_real(n, m, theta, phi) and sph_harm_y_imag of the same",
+    "boys": "write gamma(n + 1/2) * gammainc(n + 1/2, x) / (2 * x**(n + 1/2))",
+    "logcumsumexp": "write log(cumsum(exp(x - m))) + m with m = max(x)",
+    "airy": "write airyai(x), airybi(x)",
+    **dict.fromkeys(("lim", "limit"), "limits are not offered"),
     "norm1": "write sum(abs(x))",
     "norm2": "write norm(x)",
     **dict.fromkeys(("scan", "iterate"), LOOPS),

@@ -67,13 +67,14 @@ _WORD_HINTS = {
     "is": "write ==",
     "in": "a comparison is written ==",
     "for": "use slices, sum(...) and broadcasting",
+    "lambda": "write another name, such as lam or \N{GREEK SMALL LETTER LAMDA}, or x -> of a function of a number",
 }
 _CHARACTER_HINTS = {
     "^": "a power is written **",
     ";": "each definition stands on a line of its own",
     "'": "text in quotes is not part of a formula; a transpose is written .T",
     '"': "text in quotes is not part of a formula",
-    "!": "a factorial is written gamma(n + 1), unequal !=",
+    "!": "a factorial is written factorial(n), which is gamma(n + 1), unequal !=",
     "{": "vectors and matrices are written [a, b] and [[a, b], [c, d]]",
     "}": "vectors and matrices are written [a, b] and [[a, b], [c, d]]",
     "\\": "inside brackets a formula may go on over several lines",
@@ -95,6 +96,10 @@ _CHARACTER_HINTS = {
     "\N{LESS-THAN OR EQUAL TO}": "write <=",
     "\N{GREATER-THAN OR EQUAL TO}": "write >=",
     "\N{NOT EQUAL TO}": "write !=",
+    "?": "write where(condition, a, b)",
+    "\N{DEGREE SIGN}": "angles are in radians: write * pi / 180",
+    "\N{SCRIPT SMALL E}": "write e, or exp(x)",
+    "\N{VULGAR FRACTION ONE HALF}": "write 1/2",
 }
 
 
@@ -196,7 +201,10 @@ def unexpected_operand(token: Token, before: Token, text: str) -> ParseError:
             return ParseError("numbers are written in decimal", text, before.start)
         expected = f"expected an operator between {before.text} and {token.text}"
         return ParseError(f"{expected}: {before.text}*{token.text}", text, token.start)
-    return ParseError(f"expected an operator, found {token.text!r} (multiplication is written *)", text, token.start)
+    product = "multiplication is written *"
+    if before.kind == NAME:
+        product += f"; if {before.text} is a function, write {before.text}({token.text})"
+    return ParseError(f"expected an operator, found {token.text!r} ({product})", text, token.start)
 
 
 def _unknown_character(text: str, position: int) -> ParseError:
@@ -675,4 +683,6 @@ class _Reader:
             return self.error("the formula is empty; expected something like 'x * sin(x)'", 0)
         last = self.terms[-1]
         name = last.value[0] if last.kind == "function" else last.value
-        return self.error(f"this only defines {name!r}; expected a last line with the result", last.caret)
+        form = f"{name}(x)" if last.kind == "function" else name
+        wanted = f"expected a last line with the result, such as {form}, or the formula alone"
+        return self.error(f"this only defines {name!r}; {wanted}", last.caret)

@@ -25,7 +25,7 @@ from ..errors import (
     SymdiffError,
     UnsupportedError,
 )
-from .advice import names_near
+from .advice import FACTS, names_near
 
 __all__ = ["described", "guarded", "guarded_operators", "is_function", "refuse", "users"]
 
@@ -106,17 +106,23 @@ def _refuse_call(
 
     all_of_them = [*signature(function).parameters.values()]
     known = [p.name for p in all_of_them if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    several = [f"*{p.name}" for p in all_of_them if p.kind == p.VAR_POSITIONAL]
     own = f"{function.__name__}() " in words or "<locals>." in words
     if "unexpected keyword argument" in words:
         for name in given:
             if name not in known:
                 close = names_near(name, known[len(args) :])
-                hint = f"did you mean {close[0]!r}? Expected" if close else "expected"
-                raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join(known)}")
+                meant = f"did you mean {close[0]!r}? Expected" if close else "expected"
+                hint = f"{FACTS[name]}; expected" if name in FACTS else meant
+                raise ArgumentError(f"{title} has no option {name!r}; {hint} {', '.join([*known, *several])}")
     plain = [p.replace(annotation=p.empty) for p in all_of_them if p.name != "self"]
     form = str(Signature(plain))[1:-1]
     if own and "required positional argument" in words:
         missing = words.partition(": ")[2]
+        by_name = [p.name for p in plain if p.name in given and repr(p.name) in missing]
+        if by_name:
+            told = f"{', '.join(by_name)} of {title} by name; expected by place, since inputs may have such names"
+            raise ArgumentError(f"{told}: {title}({form:.400})")
         came = ", ".join([*map(described, args), *(f"{k}={described(v)}" for k, v in given.items())])
         wanted = [p.name for p in plain if p.default is p.empty and p.kind != p.VAR_KEYWORD]
         whole = _completed(title, args, given, wanted, known)

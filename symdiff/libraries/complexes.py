@@ -24,7 +24,8 @@ from ..frontend.array import Array, asarray
 from ..frontend.derivatives import gradient
 from ..frontend.outputs import ComplexParts
 from ..frontend.symbols import array, stop_gradient
-from ..graph import constant
+from ..graph import constant, number
+from ..graph.deltas.einsum import is_zero
 from ..graph.scalars.functions import apply as apply_node
 from ..graph.traversal import inputs_of
 from ..ground.budget import limits, reserve
@@ -264,7 +265,10 @@ def _bilinear(product: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Comple
 def _factors(value: Any) -> tuple[Array | None, Array | None]:
     """Return the parts of a factor, None for one that is 0, as the imaginary part of a real number."""
     if isinstance(value, ComplexArray):
-        return value.parts
+        real, imag = value.parts
+        if _is_zero(real) and _is_zero(imag):
+            return real, imag
+        return (None if _is_zero(real) else real), (None if _is_zero(imag) else imag)
     real, imag = _pair(value)
     if isinstance(value, Array):
         return real, None
@@ -274,27 +278,50 @@ def _factors(value: Any) -> tuple[Array | None, Array | None]:
     return (real if numbers.real.any() else None), (imag if numbers.imag.any() else None)
 
 
+def _times(x: Array, y: Array) -> Any:
+    """Multiply; 1 of ``1j`` is no factor to show."""
+    for factor, other in ((x, y), (y, x)):
+        if factor.shape == () and number(factor.node) == 1.0:
+            return other
+    return x * y
+
+
 def _dot_of_all(one: Any, other: Any) -> Any:
     return np.dot(np.ravel(one), np.ravel(other))
 
 
+def _is_zero(part: Array) -> bool:
+    """Tell whether a part is the 0 that the imaginary part of a real number is, or the real part of ``1j * x``."""
+    return is_zero(part.node)
+
+
+def _sum(a: Array, c: Array) -> Array:
+    if _is_zero(c) and c.shape in ((), a.shape):
+        return a
+    return c if _is_zero(a) and a.shape in ((), c.shape) else a + c
+
+
 def _add(one: Any, other: Any) -> ComplexArray:
     (a, b), (c, d) = _pair(one), _pair(other)
-    return ComplexArray(a + c, b + d)
+    return ComplexArray(_sum(a, c), _sum(b, d))
 
 
 def _subtract(one: Any, other: Any) -> ComplexArray:
     (a, b), (c, d) = _pair(one), _pair(other)
-    return ComplexArray(a - c, b - d)
+    return ComplexArray(*(x if _is_zero(y) and y.shape in ((), x.shape) else x - y for x, y in ((a, c), (b, d))))
 
 
 def _divide(one: Any, other: Any) -> ComplexArray:
     # The quotient does not depend on the scale, which keeps squares in range: so the scale has no derivative.
     (a, b), (c, d) = _pair(one), _pair(other)
+    if _is_zero(d) or _is_zero(c):
+        by, (real, imag) = (c, (a, b)) if _is_zero(d) else (d, (b, -a))
+        return ComplexArray(*(x if _is_zero(x) and by.shape in ((), x.shape) else x / by for x in (real, imag)))
     scale = stop_gradient(np.maximum(abs(c), abs(d)))
     c, d = c / scale, d / scale
     size = (c * c + d * d) * scale
-    return ComplexArray((a * c + b * d) / size, (b * c - a * d) / size)
+    product = FUNCTIONS["multiply"](one, ComplexArray(c, -d))
+    return ComplexArray(product.real / size, product.imag / size)
 
 
 def absolute(z: ComplexArray) -> Any:
@@ -304,6 +331,8 @@ def absolute(z: ComplexArray) -> Any:
 
 
 def _exp(z: ComplexArray) -> ComplexArray:
+    if _is_zero(z.real):
+        return ComplexArray(np.cos(z.imag), np.sin(z.imag))
     size = np.exp(z.real)
     return ComplexArray(size * np.cos(z.imag), size * np.sin(z.imag))
 
@@ -453,7 +482,7 @@ FUNCTIONS |= {
     "log10": lambda z: _log(z) * (1 / np.log(10.0)),
     "log2": lambda z: _log(z) * (1 / np.log(2.0)),
     "matmul": _bilinear(np.matmul),
-    "multiply": _bilinear(np.multiply),
+    "multiply": _bilinear(_times),
     "negative": ComplexArray.__neg__,
     "norm": _norm,
     "outer": _bilinear(np.outer),

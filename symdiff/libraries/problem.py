@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -22,16 +22,20 @@ from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
 from ..frontend.display import Typeset, table
+from ..frontend.formula import Formula, merge_shapes, read_formula
 from ..frontend.functions.sparse_matrices import SparseMatrix
 from ..frontend.outputs import leaves
 from ..frontend.shapes import words
 from ..frontend.symbols import array
+from ..frontend.sympy import is_sympy, symbols_in
 from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape, substitute, zeros
 from ..graph.primitives import NOTHING_KNOWN
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import fixed, show
 from ..graph.sizes import named as letter
+from ..ground.budget import budgeted
 from ..ground.guard import described, guarded
+from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
 from ..runtime.kernel import Kernel
 from .density import transform_of
@@ -101,6 +105,11 @@ class Optimum:
     method: str
     x: Floats
     parameters: dict[str, Floats]
+
+    @property
+    def fun(self) -> float:
+        """The objective, as SciPy's results call it."""
+        return self.objective
 
     def __getitem__(self, name: Any) -> Any:  # a variable by its name
         if isinstance(name, Array):
@@ -783,7 +792,8 @@ def _by_highspy(self: OptimizationProblem, x: Floats, args: Sequence[Any], optio
         matrix = csr_array(np.reshape(self.constraints.jac(nothing, *args), (m, n)))
         right = -np.atleast_1d(self.constraints.fun(nothing, *args))
     lower = csc_array(np.tril(np.reshape(self.objective.hess(nothing, *args), (n, n))))
-    model, solver = highspy.HighsModel(), highspy.Highs()
+    model, solver = highspy.HighsModel(), highspy.Highs.__new__(highspy.Highs)
+    super(highspy.Highs, solver).__init__()  # its own prints a banner as it sets callbacks, which nobody needs here
     model.lp_.num_col_, model.lp_.num_row_, model.hessian_.dim_ = n, m, n
     slope = self.objective.jac(nothing, *args)
     model.lp_.col_cost_, model.lp_.col_lower_, model.lp_.col_upper_ = slope, self.lower, self.upper
@@ -895,22 +905,29 @@ _SOLVERS = {
 
 
 @guarded
+@budgeted
 def problem(
     minimize: Any,
     subject_to: Any = (),
     variables: Any = None,
     bounds: Mapping[Any, Any] | None = None,
     parameters: Any = (),
+    *,
+    shapes: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    budget: str | Budget | None = None,
+    **named_shapes: Any,
 ) -> OptimizationProblem:
     """Return an optimization problem, whose derivatives are compiled and which solvers are given.
 
     Parameters
     ----------
-    minimize : Array
+    minimize : str, SymPy expression or Array
         A scalar formula.
     subject_to : comparison of formulas, or list of them, optional
-        Such as ``x[0] + x[1] <= 1`` and ``np.sum(x) == a``, element by element for arrays.
-    variables : symbol or list of symbols, optional
+        Such as ``x[0] + x[1] <= 1`` and ``np.sum(x) == a``, element by element for arrays;
+        ``(0 <= x) & (x <= 1)`` is two.
+    variables : symbol or name, or list of them, optional
         By default all that the formulas depend on, but for parameters. Others count too: the formulas need not depend
         on all. One that is declared positive, between two numbers, ordered, a simplex, a correlation or positive
         definite stays so at every point: solvers move numbers without bounds, of which it is an exponential, a softmax
@@ -918,8 +935,10 @@ def problem(
         free entries.
     bounds : dict, optional
         By symbol or name: a pair of the least and the greatest values, None for none.
-    parameters : symbol or list of symbols, optional
+    parameters : symbol or name, or list of them, optional
         What a call of ``solve`` brings; what the formulas depend on besides the variables is one as well.
+    shapes, functions, budget, **named_shapes
+        As of :func:`symdiff.compile`.
 
     Returns
     -------
@@ -944,12 +963,18 @@ def problem(
     array([1., 1.])
     >>> p.sensitivity(best, a)["x"].round(8)
     array([0.5, 0.5])
+    >>> problem("x @ x", ["x[0] + x[1] == 2", "x[0] <= 0.5"], "x", x=2).solve()["x"].round(8)
+    array([0.5, 1.5])
     """
+    read = read_formula([minimize, *_listed(subject_to)], merge_shapes(shapes, named_shapes), _OPTIONS, functions)
+    minimize, *comparisons = read.value
+    variables, parameters = (_wanted(read, one) for one in (variables, parameters))
+    read.refuse_unused()
     if not isinstance(minimize, Array):
-        raise ArgumentError(f"minimize={described(minimize)}; expected a formula of symbols")
+        raise ArgumentError(f"minimize={described(minimize)}; expected one formula")
     if minimize.shape not in ((), (1, 1)):
         raise ShapeError(f"minimize of shape {show(minimize.shape)}; expected a scalar, as np.sum(f) is")
-    constraints = [_constraint(one, k) for k, one in enumerate(_listed(subject_to))]
+    constraints = [each for k, one in enumerate(comparisons) for each in _constraint(one, k)]
     given = [one if isinstance(one, SparseMatrix) else _symbol(one, "parameters", True) for one in _listed(parameters)]
     known = inputs_of([minimize.node, *(node for node, _ in constraints)])
     own = [part.node for one in given for part in leaves(one)]
@@ -976,8 +1001,11 @@ def problem(
     named = {str(one.node.name): one for one in wanted}
     declared = {name: _Declared(one) for name, one in named.items() if one.node.assumptions != NOTHING_KNOWN}
     ends = {}
+    if not isinstance(bounds or {}, Mapping):
+        form = f"{{{next(iter(named))!r}: (0, None)}}"
+        raise ArgumentError(f"bounds={described(bounds)}; expected a dict, such as {form}")
     for key, pair in (bounds or {}).items():
-        name = str(key.node.name) if isinstance(key, Array) and key.node.is_input else key
+        name = str(key.node.name) if isinstance(key, Array) and key.node.is_input else name_of(key)
         if name not in named:
             raise ArgumentError(f"bounds of {name!r:.60}; expected variables: {', '.join(named)}")
         ends[name] = _ends(pair, name, named[name].shape)
@@ -1000,6 +1028,16 @@ def _split(x: Array, counts: Sequence[int]) -> list[Array]:
     return [x[end - count : end] for end, count in zip(ends.tolist(), counts, strict=True)]
 
 
+#: Keywords besides names of inputs.
+_OPTIONS = ("subject_to", "variables", "bounds", "parameters", "shapes", "functions", "budget")
+
+
+def _wanted(read: Formula, chosen: Any) -> Any:
+    """Return symbols for names and symbols of SymPy."""
+    named = symbols_in(chosen) or chosen
+    return read.variables(named) if any(isinstance(one, str) or is_sympy(one) for one in _listed(named)) else chosen
+
+
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
@@ -1011,16 +1049,18 @@ def _symbol(value: Any, what: str, positions: bool = False) -> Array:
     return value
 
 
-def _constraint(value: Any, k: int) -> tuple[Node, bool]:
-    """Return what has to be at most 0, or 0, of a comparison."""
+def _constraint(value: Any, k: int) -> list[tuple[Node, bool]]:
+    """Return what has to be at most 0, or 0, of a comparison, or of several with ``&`` between them."""
     node = asarray(value).node if isinstance(value, Array) else None
+    if node is not None and node.op == "logical_and":
+        return [each for part in node.args for each in _constraint(Array(part), k)]
     if node is None or node.dtype is not BOOL or node.op not in _KINDS:
         raise ArgumentError(
             f"constraint {k + 1} is {described(value)}; expected one comparison, f <= g, f >= g or f == g, and a list "
             "of several"
         )
     low, high = map(Array, node.args)
-    return (low - high).node, _KINDS[node.op]
+    return [((low - high).node, _KINDS[node.op])]
 
 
 def _ends(pair: Any, name: str, shape: Any) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
-from ..frontend.functions.recurrence import scan
+from ..frontend.functions.recurrence import scan, while_loop
 from ..frontend.symbols import Operations, function, symbol
 from ..graph import pad, scatter
 from ..graph.deltas.einsum import is_zero
@@ -31,6 +32,8 @@ __all__ = ["from_jax"]
 
 #: Steps of a loop that are written out one by one, and of one whose end its own numbers decide.
 UNROLLED, ENDED = 256, 10_000
+#: Most elements among which positions that depend on the arguments choose, for all of these together.
+CHOSEN = 10**6
 
 #: What is known when the function is read is an array of NumPy's, or a size; the rest is a formula.
 Value = Any
@@ -291,6 +294,12 @@ class _Call:
         """Return sizes of JAX's as symdiff's."""
         return tuple(map(self.reader.dim, shape))
 
+    def number(self, size: Dim) -> int:
+        """Return a size that has to be a number."""
+        if not isinstance(size, int):
+            raise self.refusal("positions that depend on the arguments along a size that is a letter; give it a number")
+        return size
+
     def uses_more_than_first(self) -> bool:
         """Tell whether anything reads another result than the first."""
         return not self.reader.used.isdisjoint(self.equation.outvars[1:])
@@ -486,6 +495,8 @@ def _select(call: _Call, which: Value, *cases: Value) -> Value:
         chosen = np.asarray(which).astype(int)
         if chosen.ndim == 0 or (chosen.size and (chosen == chosen.flat[0]).all()):
             return cases[int(chosen.flat[0])]
+        if len(cases) == 2 and (half := _triangle(chosen, *map(_formula, cases))) is not None:
+            return half
     number = _formula(which)
     if number.dtype == bool:
         return sd.where(number, _formula(cases[1]), _formula(cases[0]))
@@ -493,6 +504,18 @@ def _select(call: _Call, which: Value, *cases: Value) -> Value:
     for k in range(len(cases) - 2, -1, -1):
         found = sd.where(number <= float(k), _formula(cases[k]), found)
     return found
+
+
+def _triangle(mask: npt.NDArray[np.int64], first: Array, second: Array) -> Array | None:
+    """Return half of a matrix, where a mask takes that, and 0 elsewhere."""
+    if mask.ndim != 2 or not (is_zero(first.node) or is_zero(second.node)):
+        return None
+    whole, holds = (second, mask == 1) if is_zero(first.node) else (first, mask == 0)
+    above = np.subtract.outer(np.arange(holds.shape[0]), np.arange(holds.shape[1])) * -1
+    highest, lowest = int(above[holds].max()), int(above[holds].min())
+    if ((above <= highest) == holds).all():
+        return asarray(sd.tril(whole, highest))
+    return asarray(sd.triu(whole, lowest)) if ((above >= lowest) == holds).all() else None
 
 
 @_reads("convert_element_type")
@@ -591,6 +614,15 @@ def _split(call: _Call, x: Value) -> list[Array]:
 
 @_reads("dynamic_slice")
 def _dynamic_slice(call: _Call, x: Value, *starts: Value) -> Value:
+    if not all(map(_is_known, starts)):
+        x = _formula(x)
+        lengths = call.sized(call["slice_sizes"])
+        for axis, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+            if length != x.shape[axis]:
+                last = call.number(x.shape[axis]) - call.number(length)
+                places = sd.clip(_formula(start), 0, last) + np.arange(call.number(length))
+                x = sd.moveaxis(_chosen(call, sd.moveaxis(x, axis, -1), places, x.shape[axis]), 0, axis)
+        return x
     return _part(call, _formula(x), call.known(starts), call.sized(call["slice_sizes"]))
 
 
@@ -605,8 +637,56 @@ def _part(call: _Call, x: Array, starts: Sequence[Any], lengths: Sequence[Dim]) 
     return x[tuple(places)]
 
 
+def _chosen(call: _Call, x: Array, places: Array, size: Dim) -> Array:
+    """Return elements along the last axis at places that numbers decide, with the axes of these in front.
+
+    Each is a sum of which one term is taken, so that an element which is not taken may be anything.
+    """
+    n = call.number(size)
+    if math.prod(map(call.number, (*places.shape, *x.shape))) > CHOSEN:
+        raise call.refusal(f"positions that depend on the arguments, in more than {CHOSEN:,} elements")
+    here = places.reshape((*places.shape, *(1,) * x.ndim)) == np.arange(n)
+    return asarray(sd.sum(sd.where(here, x, 0.0), axis=-1))
+
+
+def _gathered(call: _Call, x: Array, at: Array) -> Array:
+    """Return elements or rows at positions that numbers decide."""
+    numbers, lengths = call["dimension_numbers"], call.sized(call["slice_sizes"])
+    stacked = dict(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True))
+    axes = [*stacked, *numbers.start_index_map]
+    left = [k for k in range(x.ndim) if k not in axes]
+    if any(lengths[k] != 1 for k in axes) or any(lengths[k] != x.shape[k] for k in left):
+        raise call.refusal("positions that depend on the arguments, of parts; expected those of elements or rows")
+    batch, inside = at.shape[:-1], None
+    found = sd.transpose(x, (*left, *axes[::-1]))
+    for number, axis in enumerate(axes):
+        size = call.number(x.shape[axis])
+        if axis in stacked:  # row by row
+            places = sd.broadcast_to(np.arange(size).reshape((-1,) + (1,) * (len(batch) - 1 - stacked[axis])), batch)
+        else:
+            places = at[..., number - len(stacked)]
+            if "FILL" in str(call["mode"]).upper():
+                good = (places >= 0) & (places <= size - 1)
+                inside = good if inside is None else inside & good
+            places = sd.clip(places, 0, size - 1)
+        if number == 0:
+            found = _chosen(call, found, places, size)
+        else:
+            here = places.reshape((*batch, *(1,) * (found.ndim - len(batch)))) == np.arange(size)
+            found = sd.sum(sd.where(here, found, 0.0), axis=-1)
+    if inside is not None:
+        found = sd.where(inside.reshape((*batch, *(1,) * (found.ndim - len(batch)))), found, np.nan)
+    outside = (*numbers.collapsed_slice_dims, *stacked)
+    found = found.reshape((*batch, *(lengths[k] for k in range(x.ndim) if k not in outside)))
+    offsets, others = list(numbers.offset_dims), iter(range(len(batch)))
+    ours = [len(batch) + offsets.index(k) if k in offsets else next(others) for k in range(found.ndim)]
+    return asarray(sd.transpose(found, ours) if ours != list(range(found.ndim)) else found)
+
+
 @_reads("gather")
 def _gather(call: _Call, x: Value, at: Value) -> Value:
+    if not _is_known(at):
+        return _gathered(call, _formula(x), _formula(at))
     (indices,), x = call.known([at]), _formula(x)
     numbers = call["dimension_numbers"]
     if indices.ndim == 1 and not numbers.operand_batching_dims:
@@ -676,16 +756,32 @@ def _scatter(call: _Call, x: Value, at: Value, updates: Value) -> Value:
         spread = Array(scatter(values.node, 0, tuple(places.tolist()), x.size))
         return sd.reshape(row + spread, x.shape)
     if kind:
-        if len(set(places.tolist())) < len(places):
-            raise call.refusal("a place that is written more than once")
-        old = sd.take(row, places.tolist())
         function = {"mul": operator.mul, "min": sd.minimum, "max": sd.maximum}[kind]
-        values = function(old, values)
+        for turn in _turns(places):  # a place that is written more than once is so in turns
+            old = sd.take(row, places[turn].tolist())
+            new = values if len(turn) == len(places) else sd.take(values, turn.tolist())
+            row = sd.reshape(_written(row, function(old, new), places[turn]), (-1,))
+        return sd.reshape(row, x.shape)
     return _written(x, values, places)
+
+
+def _turns(places: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    """Return numbers of places in as few groups as have none twice."""
+    seen: dict[int, int] = {}
+    groups: list[list[int]] = []
+    for number, place in enumerate(places.tolist()):
+        turn = seen[place] = seen.get(place, -1) + 1
+        groups += [[]] * (turn == len(groups))
+        groups[turn] = [*groups[turn], number]
+    return [np.array(group) for group in groups]
 
 
 def _written(x: Array, values: Array, places: npt.NDArray[np.int64]) -> Value:
     """Return an array with other elements at some places, the last that is written."""
+    if len(places) and (np.diff(places) == 1).all():
+        row, first, end = sd.reshape(x, (-1,)), int(places[0]), int(places[-1]) + 1
+        parts = [row[:first], sd.reshape(values, (-1,)), row[end:]]
+        return sd.reshape(sd.concatenate([part for part in parts if part.shape[0] != 0]), x.shape)
     source = np.arange(int(x.size))
     source[places] = len(source) + np.arange(len(places))
     whole = sd.concatenate([sd.reshape(x, (-1,)), sd.reshape(values, (-1,))])
@@ -771,13 +867,26 @@ def _cumulative_logsumexp(call: _Call, x: Value) -> Value:
 
 @_reads("sort", "top_k")
 def _sort(call: _Call, *args: Value) -> list[Value]:
-    if call.uses_more_than_first() or int(call.params.get("num_keys", 1)) > 1:
-        raise call.refusal("positions in an order that the numbers decide")
+    if int(call.params.get("num_keys", 1)) > 1:
+        raise call.refusal("an order by several arrays")
     axis = int(call.params["axis" if call.name == "top_k" else "dimension"])
-    found = sd.sort(_formula(args[0]), axis=axis)
-    if call.name == "top_k":
-        found = sd.moveaxis(sd.moveaxis(found, axis, -1)[..., ::-1][..., : int(call["k"])], -1, axis)
-    return [found] * len(call.equation.outvars)
+    keys, more = _formula(args[0]), call.uses_more_than_first()
+    if call.name != "top_k":
+        rest = [_in_order(call, other, keys, axis) if more else keys for other in args[1:]]
+        return [sd.sort(keys, axis=axis), *rest]
+    largest = sd.flip(sd.sort(keys, axis=axis), axis)
+    found = [largest, sd.argsort(-keys, axis=axis) if more else largest]  # of equal ones the first comes first
+    return [sd.moveaxis(sd.moveaxis(one, axis, -1)[..., : int(call["k"])], -1, axis) for one in found]
+
+
+def _in_order(call: _Call, other: Value, keys: Array, axis: int) -> Array:
+    """Return numbers in the order that keys are put into, of equal keys in the order in which they come."""
+    rows, own = sd.moveaxis(keys, axis, -1), sd.moveaxis(_formula(other), axis, -1)
+    order = sd.argsort(rows, axis=-1)
+    if _is_known(other) and np.array_equal(np.broadcast_to(np.arange(rows.shape[-1]), rows.shape), own.node.value):
+        return asarray(sd.moveaxis(order, -1, axis))
+    here = order[..., :, None] == np.arange(call.number(rows.shape[-1]))
+    return asarray(sd.moveaxis(sd.sum(sd.where(here, own[..., None, :], 0.0), axis=-1), -1, axis))
 
 
 @_reads("dot_general")
@@ -875,6 +984,11 @@ def _eigh(call: _Call, a: Value) -> list[Array]:
         raise call.refusal("a part of the eigenvalues")
     values, vectors = sd.eigh(_formula(a))
     return [vectors, values]
+
+
+@_reads("qr")
+def _qr(call: _Call, a: Value) -> Value:
+    raise call.refusal("signs of rows that reflections decide; write R = cholesky(A.T @ A).T, Q = A @ inv(R)")
 
 
 @_reads("svd")
@@ -1104,8 +1218,54 @@ def _while(call: _Call, *args: Value) -> list[Value]:
     for _ in range(ENDED):
         (goes_on,) = call.reader.closed(call["cond_jaxpr"], [*of_test, *carried])
         if not _is_known(goes_on):
-            raise call.refusal("a loop whose end depends on the arguments; expected a known number of steps")
+            return _bounded(call, of_test, of_body, carried)
         if not bool(goes_on):
             return carried
         carried = call.reader.closed(call["body_jaxpr"], [*of_body, *carried])
     raise LimitError(f"{call.refusal('')}a loop of more than {ENDED} steps; write it as jax.lax.scan")
+
+
+def _bounded(call: _Call, of_test: Sequence[Value], of_body: Sequence[Value], start: Sequence[Value]) -> list[Value]:
+    """Return what a loop carries out of which the arguments decide, where a counter bounds it, ``& (i < 100)``."""
+    at_most = _most_steps(call, of_test, of_body, start)
+    if at_most is None:
+        raise call.refusal(
+            "a loop whose end depends on the arguments; expected a known number of steps, or a bound beside the "
+            "condition: (x > tolerance) & (i < 100), i a number that each step adds 1 to"
+        )
+    reader = call.reader
+
+    def test(state: Any) -> Any:
+        return _formula(reader.closed(call["cond_jaxpr"], [*of_test, *state])[0])
+
+    def step(state: Any) -> Any:
+        return tuple(map(_formula, reader.closed(call["body_jaxpr"], [*of_body, *state])))
+
+    return list(while_loop(test, step, tuple(map(_formula, start)), at_most=at_most))
+
+
+def _most_steps(call: _Call, of_test: Sequence[Value], of_body: Sequence[Value], start: Sequence[Value]) -> int | None:
+    """Return how many steps a counter allows, None where no part of the condition is one."""
+    test, body = call["cond_jaxpr"].jaxpr, call["body_jaxpr"].jaxpr
+    made = {out: equation for equation in test.eqns for out in equation.outvars}
+    parts, bounds = [test.outvars[0]], []
+    while parts:
+        equation = made.get(parts.pop())
+        if equation is None:
+            continue
+        if str(equation.primitive) in ("and", "convert_element_type"):
+            parts += [one for one in equation.invars if not hasattr(one, "val")]
+        if str(equation.primitive) not in ("lt", "le"):
+            continue
+        counter, bound = equation.invars
+        places = [k for k, one in enumerate(test.invars[len(of_test) :]) if one is counter]
+        limit = bound.val if hasattr(bound, "val") else dict(zip(test.invars, of_test, strict=False)).get(bound)
+        if not places or limit is None or not _is_known(limit) or not _is_known(start[places[0]]):
+            continue
+        (place,) = places
+        own, after = body.invars[len(of_body) + place], body.outvars[place]
+        steps = [one for one in body.eqns if after in one.outvars and str(one.primitive) == "add"]
+        added = [one for one in steps[0].invars if one is not own] if steps else []
+        if len(added) == 1 and getattr(added[0], "val", None) == 1:
+            bounds.append(int(limit) - int(start[place]) + (str(equation.primitive) == "le"))
+    return max(min(bounds), 0) if bounds else None

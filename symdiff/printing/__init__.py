@@ -12,6 +12,7 @@ Files
     notation      nodes to terms: matrix products, transposes, traces, numbers as 1/3
     products      products as a number and powers of factors
     collect       derivatives with equal factors as powers and like terms added
+    elements      arrays of a few numbers by their elements, each simplified by itself
     from_entries  sums of single entries as the vector or matrix they make up, n x 1 matrices as vectors
     layout        one line, or definitions and a result
     calls         what is written as a call

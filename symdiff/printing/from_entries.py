@@ -48,8 +48,10 @@ from ..ground.gc_pause import paused
 from ..rewrite.cancelling.kinks import without_limits
 from ..rewrite.cancelling.lowest_terms import wholes_in_lowest_terms
 from ..rewrite.cancelling.monomials import monomial, total_of, written
-from ..rewrite.rewriter import finish, make, shorten
+from ..rewrite.narrowing import narrow
+from ..rewrite.rewriter import READ, finish, make, shorten, simplify
 from .collect import collect
+from .elements import by_elements
 from .layout import lay_out
 from .text import TextStyle
 
@@ -176,6 +178,10 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
 Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
 _LARGEST = 64
+#: Arrays of at most so many elements are looked at element by element.
+_FEW = 36
+#: Length up to which a part of a derivative is shown as a formula of its own, by that of the whole with an index.
+_PART = 1.4
 #: Least gain of another form of the same derivative: below, they differ in the order of factors.
 _MUCH = 0.94
 #: Part of the length of a form with names that counts.
@@ -210,13 +216,46 @@ def present(root: Node, *, derived: bool) -> Node:
     finished = finish([without_limits(root)])[0]
     whole = wholes_in_lowest_terms(finished)
     forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
-    whole_forms = [_in_numbers(_shortest(_made_whole(form, derived=True))) for form in forms]
-    written = [_made_whole(form, derived=True) for form in whole_forms]  # of single entries that came out meanwhile
-    shown = written[0]
-    for other in written[1:]:
+    shown = _written(next(iter(forms)))
+    for other in map(_written, [*forms][1:]):
         if _cost(other) < _MUCH * _cost(shown):
             shown = other
+    is_part = shown.is_slice or (shown.is_reshape and shown.args[0].is_slice)
+    longest = (_PART if is_part else _MUCH) * _cost(shown)
+    for other in map(_written, _read_in_part(finished)):
+        if _cost(other) < longest:
+            shown, longest = other, _MUCH * _cost(other)
     return shown
+
+
+def _written(form: Node) -> Node:
+    """Return a form collected, and with arrays in place of what is made of single entries."""
+    made = _in_numbers(_shortest(_made_whole(form, derived=True)))
+    return _made_whole(made, derived=True)  # of single entries that came out meanwhile
+
+
+def _read_in_part(root: Node) -> list[Node]:
+    """Return other forms of what was made of derivatives, such as an element or a trace of one.
+
+    What is read of an array is a formula of its own. A small array is looked at element by element, too: of products
+    of small matrices the elements may be short.
+    """
+    order = postorder([root], most=READ)
+    if len(order) > READ or any(node.is_named for node in order):
+        return []
+    forms = [_alone(root)]
+    shape = fixed(root.shape)
+    if shape is not None and math.prod(shape) <= _FEW and any(node.is_contraction for node in order):
+        elements = by_elements(root, _alone)
+        forms += [elements] if elements is not None else []
+    return [form for form in forms if form is not root]
+
+
+def _alone(root: Node) -> Node:
+    (found,) = simplify(narrow(simplify([root])))
+    if found is root:
+        return root
+    return min((collect(form) for form in dict.fromkeys((shorten(found), found))), key=_text_length)
 
 
 def _cost(form: Node) -> float:
@@ -262,10 +301,6 @@ def _made_whole(root: Node, *, derived: bool) -> Node:
     return _assembled(new, entries, root, derived)
 
 
-def _length(formula: Node) -> int:
-    return len(postorder([formula]))
-
-
 def _text_length(formula: Node) -> int:
     layout = lay_out([formula], TextStyle([str(leaf.name) for leaf in inputs_of([formula])]), derived=True)
     return sum(map(len, layout.results)) + sum(len(name) + len(value) for name, value in layout.definitions)
@@ -280,8 +315,8 @@ def _shortest(derivative: Node) -> Node:
         plain = min(plain, shorter, key=_cost)
     if not has_unit_axes(order):
         return plain
-    other = as_columns(collect(without_axes_of_one(order)))
-    return min(plain, other, key=_length)
+    vectors = collect(without_axes_of_one(order))
+    return min(plain, as_columns(vectors), vectors, key=_text_length)
 
 
 def _entries(node: Node, known: dict[Node, Entries]) -> Entries | None:
@@ -402,8 +437,23 @@ def _assembled(new: dict[Node, Node], entries: dict[Node, Entries], node: Node, 
     if len(shape) == 2 and shape[1] == 1:
         return reshape(_stack({index[:1]: value for index, value in found.items()}, shape[:1], ()), shape)
     common, found = _apart(found) if derived else (None, found)
-    whole = _stack(found, shape, ())
+    whole = _array_of_elements(found, shape) or _stack(found, shape, ())
     return whole if common is None else elementwise("multiply", (common, whole))
+
+
+def _array_of_elements(found: Entries, shape: tuple[int, ...]) -> Node | None:
+    """Return the array whose elements, all of them in order, entries are."""
+    whole: Node | None = None
+    for index in np.ndindex(*shape):
+        part = found.get(index)
+        while part is not None and part.is_reshape:
+            (part,) = part.args
+        if part is None or not part.is_slice or (whole is not None and part.args[0] is not whole):
+            return None
+        (whole,) = part.args
+        if whole.shape != shape or tuple(start for start, _, _ in part.payload.items) != index or part.size != 1:
+            return None
+    return whole
 
 
 def _apart(found: Entries) -> tuple[Node | None, Entries]:

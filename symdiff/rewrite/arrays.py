@@ -18,6 +18,7 @@ from ..graph import (
     constant,
     contract,
     elementwise,
+    extent,
     matrix,
     number,
     pad,
@@ -25,6 +26,7 @@ from ..graph import (
     postorder,
     reshape,
     slicing,
+    triangle,
     zeros,
 )
 from ..graph.deltas.affine import STRUCTURE, is_identity
@@ -49,6 +51,57 @@ def _sum_of_none(node: Node) -> Node | None:
         for size, label in zip(arg.shape, own, strict=True)
     )
     return zeros(node.shape) if empty and node.dtype is not BOOL else None
+
+
+@rule("concatenate", "[x[0], x[1], x[2]], concatenate([x[:k], x[k:]])", "x[:3], x", "arrays", inside="slice reshape")
+def _joined_parts(node: Node) -> Node | None:
+    """Take parts of an array that follow one another as one part."""
+    axis = node.payload.axis % node.ndim
+    whole, begin, end = None, 0, None
+    for arg in node.args:
+        part = arg
+        while node.ndim == 1 and part.is_reshape and part.args[0].ndim <= 1:
+            (part,) = part.args
+        if not part.is_slice or part.args[0].ndim != node.ndim or (whole is not None and part.args[0] is not whole):
+            return None
+        start, step, length = part.payload.items[axis]
+        count = 1 if length is None else length
+        others = [item for k, item in enumerate(part.payload.items) if k != axis]
+        sizes = [size for k, size in enumerate(part.args[0].shape) if k != axis]
+        if step != 1 or others != [(0, 1, size) for size in sizes] or (end is not None and start != end):
+            return None
+        (whole,) = part.args
+        begin, end = (start if end is None else begin), start + count
+    assert whole is not None  # a concatenation has parts
+    assert end is not None
+    items = [(0, 1, size) for size in whole.shape]
+    items[axis] = (begin, 1, end - begin)
+    return slicing(whole, tuple(items))
+
+
+@rule("contract", "trace(eye(n))", "n", inside="delta")
+def _trace_of_identity(node: Node) -> Node | None:
+    """Count the ones of an identity that is summed along its diagonal, which no other factor has."""
+    labels, out, repeated = node.payload
+    for k, (arg, own) in enumerate(zip(node.args, labels, strict=True)):
+        if not arg.is_delta or len(own) != 2 or own[0] != own[1] or not is_identity(arg):
+            continue
+        rest, others = (*node.args[:k], *node.args[k + 1 :]), (*labels[:k], *labels[k + 1 :])
+        if own[0] not in out and not any(own[0] in other for other in others):
+            return contract((extent(arg.shape[0]), *rest), ((), *others), out, dict(repeated))
+    return None
+
+
+@rule("triangle", "tril(tril(A)), tril(cholesky(A))", "tril(A), cholesky(A)", inside="triangle cholesky")
+def _half_of_half(node: Node) -> Node | None:
+    """Leave out a half of what is zero elsewhere."""
+    (x,), (upper, offset) = node.args, node.payload
+    if x.op == "cholesky":
+        return x if not upper and offset >= 0 else None
+    own, first = x.payload
+    if own != upper:
+        return None
+    return x if (first >= offset if upper else first <= offset) else triangle(x.args[0], upper, offset)
 
 
 #: Operations that put elements among zeros.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import reduce
-from math import isnan
+from math import isfinite, isnan
 
-from ..graph import BOOL, REAL, Node, broadcast_to, constant, elementwise, number
+from ..graph import BOOL, REAL, Node, broadcast_to, constant, contract, elementwise, number
 from ..graph.kinds import BRANCHING, CHOICE
 from ..graph.scalars.arithmetic import factors_of, terms_of
 from ..graph.scalars.functions import FUNCTIONS, to_real, where
@@ -142,6 +142,47 @@ def _given(condition: Node, known: Node, truth: bool) -> Node | bool:
     return condition
 
 
+@rule("where", "where(sum(where(c, 1, 0)) != 0, sum(where(c, x, 0)) / n, 0)", "sum(where(c, x, 0)) / n",
+      inside="not_equal")
+def _none_of_them(node: Node) -> Node | None:
+    """Leave out that nothing is added up, where that is 0 by itself."""
+    condition, value, other = node.args
+    if number(other) != 0.0 or condition.op != "not_equal" or number(condition.args[1]) != 0.0:
+        return None
+    count, left = condition.args[0], [value]
+    if not count.is_contraction or len(count.args) != 1 or count.args[0].op != "to_real":
+        return None
+    for _ in range(4 * FACTORS):
+        part = left.pop()
+        if part.op in ("add", "subtract", "negative"):
+            left += part.args
+        elif part.is_multiplication and (factor := number(part.args[0])) is not None and isfinite(factor):
+            left.append(part.args[1])
+        elif part.op == "divide" and (part.args[1].op == "size" or _is_finite_divisor(part.args[1])):
+            left.append(part.args[0])
+        elif not _is_empty_sum(part, count):
+            return None
+        if not left:
+            return spread(value, node.shape)
+    return None
+
+
+def _is_finite_divisor(node: Node) -> bool:
+    value = number(node)
+    return value is not None and value != 0.0 and isfinite(value)
+
+
+def _is_empty_sum(part: Node, count: Node) -> bool:
+    """Tell whether a sum is 0 where a count of conditions is: it adds up along the same axes, where these hold."""
+    mask = count.args[0].args[0]
+    if not part.is_contraction or len(part.args) != 1 or part.payload != count.payload or not part.args[0].is_choice:
+        return False
+    own, *branches = part.args[0].args
+    holds = own is mask
+    opposite = (own.op == "logical_not" and own.args[0] is mask) or (mask.op == "logical_not" and mask.args[0] is own)
+    return own.shape == mask.shape == part.args[0].shape and (holds or opposite) and number(branches[holds]) == 0.0
+
+
 @rule("add subtract", "where(c, x, 0) + where(c, 0, y)", "where(c, x, y)", inside="where")
 def _sum_of_choices(node: Node) -> Node | None:
     """Add choices by one condition branch by branch, where one of two branches is 0."""
@@ -156,6 +197,23 @@ def _sum_of_choices(node: Node) -> Node | None:
             return None
         branches.append(make(node.op, first, second))
     return spread(settle(where(a.args[0], *branches)), node.shape)
+
+
+@rule("contract", "sum(where(c, 0, -x))", "-sum(where(c, 0, x))", "shown", inside="where")
+def _sign_of_choice(node: Node) -> Node | None:
+    """Show the sign of the one branch that is not 0 in front of a sum or product."""
+    for k, arg in enumerate(node.args):
+        if not arg.is_choice:
+            continue
+        condition, *branches = arg.args
+        for place in (0, 1):
+            if branches[place].op == "negative" and number(branches[1 - place]) == 0.0:
+                branches[place] = branches[place].args[0]
+                positive = spread(settle(where(condition, *branches)), arg.shape)
+                args = (*node.args[:k], positive, *node.args[k + 1 :])
+                labels, out, repeated = node.payload
+                return make("negative", settle(contract(args, labels, out, dict(repeated))))
+    return None
 
 
 @rule("where", "where((x != 0) | (n != 0), n x**(n - 1), 0)", "n x**(n - 1)", "shown")

@@ -50,7 +50,7 @@ def test_every_function_that_takes_text_takes_functions() -> None:
     text = "sum(double(x)**2)"
     assert str(sd.gradient(text, "x", **shapes)) == "8 * x"
     assert str(sd.hessian(text, "x", **shapes)) == "8 * eye(3)"
-    assert str(sd.jvp(text, "x", [1, 0, 0], **shapes)) == "8 * (x @ [1, 0, 0])"
+    assert str(sd.jvp(text, "x", [1, 0, 0], **shapes)) == "8 * x[0]"
     assert sd.check(text, **shapes).ok
     assert str(sd.steps(text, "x", **shapes)).endswith("theorem 5.11]")
     assert sd.objective(text, "x", **shapes).jac([1.0, 2.0, 3.0]).tolist() == [8, 16, 24]

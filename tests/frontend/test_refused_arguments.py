@@ -105,7 +105,7 @@ def test_no_positions_at_all() -> None:
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: sd.matrix("S", "n", "n", hermitian=True), "no option 'hermitian'; expected .*symmetric, .*orthogonal"),
+        (lambda: sd.matrix("S", "n", "n", unitary=True), "no option 'unitary'; expected .*symmetric, .*orthogonal"),
         (lambda: sd.gradient("x*x", "x", disconected="zero"), "disconected= is no option.*close: disconnected"),
         (lambda: sd.compile("x*x", bakend="numpy"), "bakend= is no option.*close: backend"),
         (lambda: sd.matrix("S", "n", "n", symetric=True), "no option 'symetric'; did you mean 'symmetric'"),

@@ -44,8 +44,24 @@ def test_an_unknown_option_is_told_with_all_that_exist(name: str, formula: Any, 
     assert set(options(name)) <= set(listed)
 
 
+@pytest.mark.rows(1000)
+@pytest.mark.parametrize("name", ["gradient", "value_and_gradient", "hessian", "derivative", "jvp", "vjp", "hvp"])
+def test_variables_come_by_place_or_as_wrt(name: str) -> None:
+    """Of each front end, an input that is called wrt beside them, and a symbol of SymPy beside text."""
+    function, more = getattr(sd, name), {"jvp": (2.0,), "vjp": (3.0,), "hvp": (4.0,)}.get(name, ())
+    by_name = dict(zip({"jvp": ["tangent"], "vjp": ["seed"], "hvp": ["vector"]}.get(name, []), more, strict=True))
+    own, s = sympy.Symbol("x"), sd.scalar("x")
+    expected = str(function("x**3", "x", *more))
+    for formula, variable in [("x**3", "x"), ("x**3", own), (own**3, own), (own**3, "x"), (s**3, s)]:
+        assert str(function(formula, wrt=variable, **by_name)) == expected
+        assert str(function(formula, variable, *more)) == expected
+    assert str(function("wrt**3", "wrt", *more, wrt=())) == expected.replace("x", "wrt")
+    with pytest.raises(ArgumentError, match="lacks an argument: 'wrt'"):
+        function("x**3")
+
+
 def test_an_unknown_option_beside_a_function() -> None:
-    with pytest.raises(ArgumentError, match=r"bach= is no option.*no parameter of that name \(close: batch.*inputs: p"):
+    with pytest.raises(ArgumentError, match=r"no parameter 'bach', and bach= is no option \(close: batch.*inputs: p"):
         sd.compile(lambda p: 2 * p, p=3, bach=["p"])
 
 

@@ -241,3 +241,9 @@ def test_products_and_functions_of_matrices_are_shown() -> None:
     text = plan(np.linalg.inv(M) @ v + M @ v).text()
     assert "solve" in text
     assert re.search(r"step \d: product", text)
+
+
+def test_products_of_matrices_in_products_have_brackets() -> None:
+    """What a reader is told of a rewrite means what it says."""
+    k = sd.compile("sum(log(1 + exp(-y * (X @ w))))", X=("m", "n"), w="n", y="m")
+    assert k.rewrites == ("log(1 + exp(-y * (X @ w))) \N{RIGHTWARDS ARROW} softplus(-y * (X @ w))",)

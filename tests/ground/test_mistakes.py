@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy import interpolate, linalg, ndimage, optimize, signal
 
 import symdiff
 from symdiff.errors import SymdiffError
@@ -131,6 +133,21 @@ MISTAKES: list[Callable[[], Any]] = [  # each in a frame of its own
     lambda: sd.scalar("s").nothing,
     lambda: sd.export(k, ".", "f", target="fortran"),
     lambda: sd.compile(x @ x, backend="gpu"),
+    lambda: sd.gradient(f="x**2", wrt="x"),
+    lambda: sd.objective("x**2", wrt="x"),
+    lambda: sd.gradient("x**2", "x", shapes="x=3"),
+    lambda: sd.gradient("x = 3", "x"),
+    lambda: sd.gradient("x > 0 ? x : 0", "x"),
+    lambda: sd.gradient("x!", "x"),
+    lambda: sd.external(np.sin, s),
+    lambda: sd.problem(x @ x, 0 < x < 1, x),
+    lambda: sd.problem(x @ x, [], x, [(0, 1)] * 3),
+    lambda: sd.matrix("A", 3, 3, psd=True),
+    lambda: sd.scan(lambda c, x: (c, x), 0.0, None, length=3),
+    lambda: sd.gradient("jn(1, x)", "x"),
+    lambda: sd.gradient("logcumsumexp(x) @ x", "x", x=3),
+    lambda: x.compile,
+    lambda: A.t,
 ]  # fmt: skip
 
 #: Words by which a message says what was expected or what to do.
@@ -138,6 +155,32 @@ ADVICE = re.compile(
     r"expected|write|close|give|pass|add |compile|differentiate|options|inputs|has no|takes|lacks|must be|build"
     r"|is a number"
 )
+
+
+@pytest.mark.rows(1000)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: signal.convolve2d(A, A), "SciPy, convolve2d, .*sum of shifted parts"),
+        (lambda: ndimage.gaussian_filter(A, 1.0), r"SciPy, gaussian_filter, .*sd\.external"),
+        (lambda: interpolate.CubicSpline([0, 1, 2], x), r"SciPy, CubicSpline, .*sd\.external"),
+        (lambda: linalg.solve_discrete_are(A, A, A, A), "SciPy, solve_discrete_are, .*fixed_point"),
+        (lambda: optimize.minimize(np.sum, x), r"SciPy, minimize, .*sd\.objective"),
+        (lambda: linalg.eigh(A, A), r"SciPy, eigh, .*sd\.eigh"),
+        (lambda: np.linalg.eig(A), r"np\.linalg\.eig .*eigh of a symmetric"),
+        (lambda: sliding_window_view(A, (2, 2)), r"np\.lib\.stride_tricks\.sliding_window_view .*stack"),
+    ],
+)
+def test_a_function_of_another_library_is_called_by_its_name(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(SymdiffError, match=words):
+        call()
+
+
+def test_advice_on_a_call_is_another_call() -> None:
+    """What has to come by place is not told to be written by name once more."""
+    with pytest.raises(SymdiffError, match="f of gradient by name; expected by place") as found:
+        sd.gradient(f="x**2", wrt="x")
+    assert "lacks" not in str(found.value)
 
 
 @pytest.mark.rows(1000)

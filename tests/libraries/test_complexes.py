@@ -257,3 +257,22 @@ def test_derivatives() -> None:
 def test_what_is_refused(wrong: Any, said: str) -> None:
     with pytest.raises(sd.SymdiffError, match=said):
         wrong(sd.vector("x", 4))
+
+
+def test_parts_that_are_0_by_how_they_are_written_are_left_out() -> None:
+    """Impedances and transfer functions at ``1j * w`` read as in a book, and have NumPy's values."""
+    w, r, c = sd.scalar("w"), sd.scalar("r"), sd.scalar("c")
+    z = r + 1 / (1j * w * c) + 2j * w
+    assert str(abs(z)) == "hypot(r, 2 * w - 1 / (w * c))"
+    assert str((1j * w) ** 2) == "ComplexArray(-w * w, 0)"
+    assert str(np.exp(1j * w)) == "ComplexArray(cos(w), sin(w))"
+    low = r / (1 + 1j * w * c)
+    assert str(sd.gradient(np.angle(low), w)) == "-c / (1 + w ** 2 * c ** 2)"
+    numbers: Any = {"w": 0.7, "r": 1.3, "c": 0.4}
+    for formula, value in (
+        (z, 1.3 + 1 / (0.28j) + 1.4j), (low, 1.3 / (1 + 0.28j)), (1j * w / (2j + w), 0.7j / (2j + 0.7)),
+        (low / (1j * w), 1.3 / (1 + 0.28j) / 0.7j), (1j * w - 1j * w * low, 0.7j - 0.7j * 1.3 / (1 + 0.28j)),
+    ):  # fmt: skip
+        parts = [part.substitute({name: numbers[name] for name in ("w", "r", "c")
+                                  if name in map(str, part.inputs)}) for part in formula.parts]  # fmt: skip
+        np.testing.assert_allclose(complex(*map(float, parts)), value, rtol=1e-13)

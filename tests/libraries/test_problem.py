@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -29,6 +30,30 @@ def test_a_published_problem_has_its_published_solution(method: str) -> None:
     np.testing.assert_allclose(best.objective, 17.0140173, rtol=1e-5)
     np.testing.assert_allclose(best["x"], [1, 4.742994, 3.8211503, 1.3794082], rtol=1e-4)
     np.testing.assert_allclose([float(m) for m in best.multipliers], [0.5522937, 0.1614686], rtol=2e-3)
+
+
+def test_text_and_sympy_are_read_as_symbols_are(capfd: pytest.CaptureFixture[str]) -> None:
+    """The same problem by each door: its solution by hand, its multipliers, and nothing printed."""
+    x, y = sd.scalar("x"), sd.scalar("y")
+    p, q = sympy.symbols("x y")
+    doors: list[tuple[Any, Any, Any, Any]] = [
+        ((x - 1) ** 2 + (y - 2) ** 2, [x + y <= sd.scalar("a"), (x >= -1) & (x <= 9)], [x, y], {x: (0.75, None)}),
+        ("(x - 1)**2 + (y - 2)**2", ["x + y <= a", "(-1 <= x) & (x <= 9)"], ["x", "y"], {"x": (0.75, None)}),
+        (
+            (p - 1) ** 2 + (q - 2) ** 2, [p + q <= sympy.Symbol("a"), sympy.And(p >= -1, p <= 9)], [p, q],
+            {p: (0.75, None)},
+        ),
+    ]  # fmt: skip
+    for cost, constraints, variables, bounds in doors:
+        best = sd.problem(cost, constraints, variables, bounds).solve(parameters={"a": 2.0})
+        np.testing.assert_allclose([best["x"], best["y"], best.fun], [0.75, 1.25, 0.625], atol=1e-6)
+        np.testing.assert_allclose(best.multipliers[0], 1.5, atol=1e-5)
+        assert len(best.multipliers) == 3  # of a conjunction one for each
+    sizes = sd.problem("w @ w", "sum(w) >= c", "w", w=3, c=())
+    np.testing.assert_allclose(sizes.solve(parameters={"c": 1.0})["w"], 1 / 3, atol=1e-6)
+    functions = sd.problem("cost(w)", "sum(w) >= 1", "w", w=3, functions={"cost": lambda w: w @ w})
+    np.testing.assert_allclose(functions.solve()["w"], 1 / 3, atol=1e-6)
+    assert capfd.readouterr().out == ""
 
 
 #: Where solvers end from the book's start: in another minimum than the book's, functions written by hand or not.
@@ -379,8 +404,12 @@ def test_what_falls_without_bound_is_told(f: sd.Array) -> None:
 def test_what_comes_wrong_is_refused_by_name() -> None:
     refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         (ArgumentError, "constraint 1 is", lambda: sd.problem(X @ X, [X[0]])),
-        (ArgumentError, "constraint 2 is", lambda: sd.problem(X @ X, [X[0] > 0, (X[0] > 0) & (X[1] > 0)])),
+        (ArgumentError, "constraint 2 is", lambda: sd.problem(X @ X, [X[0] > 0, (X[0] > 0) | (X[1] > 0)])),
         (ArgumentError, "among the variables", lambda: sd.problem(X @ X, variables=2 * X)),
+        (ArgumentError, "'z' is no input", lambda: sd.problem("x @ x", variables="z", x=2)),
+        (ArgumentError, "no input 'z'", lambda: sd.problem("x @ x", x=2, z=2)),
+        (ArgumentError, "minimize=-f", lambda: sd.problem("x @ x", x=2, maximize=True)),
+        (ArgumentError, "expected a dict, such as {'x'", lambda: sd.problem(X @ X, bounds=[(0, 1)] * 4)),
         (ArgumentError, "bounds of 'z'", lambda: sd.problem(X @ X, bounds={"z": (0, 1)})),
         (ArgumentError, "least first", lambda: sd.problem(X @ X, bounds={X: (1, 0)})),
         (ShapeError, "expected a scalar", lambda: sd.problem(X)),

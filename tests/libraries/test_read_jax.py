@@ -158,6 +158,19 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda x: lax.sort((x, x * 2), num_keys=1)[0] * jnp.arange(4.0), (X,)),
     (lambda a: lax.cumlogsumexp(a, axis=1) + lax.cumlogsumexp(a, axis=0, reverse=True), (A,)),
     (lambda x: lax.cumlogsumexp(800 * x), (X,)),
+    # positions that the numbers decide
+    (lambda x: x[jnp.argmax(x)] * x + x[jnp.argsort(x)] ** 2, (X,)),
+    (lambda a: a[jnp.argmax(a[:, 0])] * a[jnp.argmax(a[:, 1]), jnp.argmin(a[0])], (A,)),
+    (lambda a: jnp.take_along_axis(a, jnp.argsort(a, axis=1), axis=1) * jnp.arange(3.0), (A,)),
+    (lambda a: jnp.take_along_axis(a, jnp.argmax(a, axis=0)[None], axis=0) ** 2, (A,)),
+    (lambda x, y: lax.sort((x, y), num_keys=1)[1] * jnp.arange(4.0), (X, Y)),
+    (lambda x: lax.top_k(x, 2)[0] * x[lax.top_k(x, 2)[1]], (X,)),
+    (lambda x, a: x * jnp.searchsorted(jnp.sort(a[:, 0]), x), (X, A)),
+    (lambda a, x: a[jnp.clip(jnp.floor(3 * x), 0, 3).astype(int)] ** 2, (A, X)),
+    (lambda x: lax.dynamic_slice(x, (jnp.argmax(x),), (2,)) ** 2, (X,)),
+    (lambda a: a.at[:, jnp.array([0, 0, 2])].max(a[:, ::-1]), (A,)),
+    (lambda x: jnp.zeros(2).at[jnp.array([0, 1, 0, 0])].min(-x), (X,)),
+    (lambda a: jnp.tril(a, -1) ** 2 + jnp.triu(a, -1) ** 3 + jnp.tril(a, 1) * a, (A,)),
 ]  # fmt: skip
 
 
@@ -165,6 +178,45 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 def test_programs_have_the_values_and_gradients_of_jax(number: int) -> None:
     function, args = PROGRAMS[number]
     compare(function, *args)
+
+
+def test_a_loop_with_a_bound_beside_its_condition_has_a_gradient_in_both_modes() -> None:
+    """JAX has tangents of such loops, and no cotangents."""
+
+    def root(a: Any) -> Any:
+        def goes_on(s: Any) -> Any:
+            return (jnp.abs(s[0] ** 2 - a) > 1e-14) & (s[1] < 60)
+
+        return lax.while_loop(goes_on, lambda s: (0.5 * (s[0] + a / s[0]), s[1] + 1), (a, 0))[0]
+
+    def descent(x: Any, a: Any) -> Any:
+        def step(s: Any) -> Any:
+            return s[0] + 1, s[1] - 0.1 * (s[1] - a)
+
+        return lax.while_loop(lambda s: jnp.logical_and(s[0] <= 7, jnp.linalg.norm(s[1]) > 1e-9), step, (0, x))[1].sum()
+
+    for function, args in ((root, (2.0,)), (descent, (X, 0.3))):
+        f = sd.from_jax(function, *args)
+        k = sd.compile(f)
+        np.testing.assert_allclose(k(*args), function(*args), rtol=1e-13)
+        for number, name in enumerate(k.inputs):
+            tangents = [np.ones(np.shape(arg)) * (i == number) for i, arg in enumerate(args)]
+            slope = sd.compile(sd.gradient(f, name.name))(*args)
+            np.testing.assert_allclose(np.sum(slope), jax.jvp(function, tuple(map(jnp.asarray, args)), tuple(
+                map(jnp.asarray, tangents)))[1], rtol=1e-12)  # fmt: skip
+
+
+def test_what_is_not_chosen_may_be_anything() -> None:
+    """An element beside the chosen one that is infinite, and a place beyond the end, as JAX has them."""
+    x = np.array([1.0, np.inf, -np.inf, np.nan])
+    f = sd.from_jax(lambda x, y: x[jnp.argmin(y)] ** 2, X, X)
+    k = sd.compile([f, sd.gradient(f, "x")])
+    value, slope = k(x, np.array([-1.0, 2, 3, 4]))
+    assert value == 1.0
+    assert slope.tolist() == [2.0, 0.0, 0.0, 0.0]
+    far = sd.from_jax(lambda x, y: x[jnp.floor(y).astype(int)], X, X)
+    places = np.array([0.0, 3.5, 7.0, -1.0])
+    np.testing.assert_array_equal(sd.compile(far)(X, places), jax.jit(lambda x: x[places.astype(int)])(X))
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 6])
@@ -220,10 +272,11 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
     with pytest.raises(UnsupportedError, match=r"JAX's while at .*test_read_jax\.py:\d+.*a known number of steps"):
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] > 1e-3, lambda s: s * 0.5, x), X)
     with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
-        sd.from_jax(lambda x: x[jnp.argmax(x)], X)
-    for function in (lambda x: x[lax.top_k(x, 2)[1]], lambda x: x[jnp.argsort(x)]):
-        with pytest.raises(UnsupportedError, match="positions in an order that the numbers decide"):
-            sd.from_jax(function, X)
+        sd.from_jax(lambda x: x.at[jnp.argmax(x)].set(0.0), X)
+    with pytest.raises(UnsupportedError, match="in more than 1,000,000 elements"):
+        sd.from_jax(lambda x: x[jnp.argsort(x)], np.ones(2000))
+    with pytest.raises(UnsupportedError, match="signs of rows"):
+        sd.from_jax(lambda a: jnp.linalg.qr(a)[1], A)
     with pytest.raises(LimitError, match="more than 10000 steps"):
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] < 10**6, lambda s: (s[0] + 1, s[1]), (0, x)), X)
     with pytest.raises(ArgumentError, match="2 examples do not fit"):

@@ -147,6 +147,12 @@ LAYER: Mapping[str, Any] = {"X": ("m", "n"), "W": ("n", "k"), "w": "n", "y": "m"
 POS: Mapping[str, Any] = {"x": sd.positive(), "y": (), "a": ()}
 CHOICES = [
     Row("sum(relu(X@w))", "X", LAYER, "outer(heaviside(X @ w, 0.5), w)"),
+    Row("a + mean(maximum(x - a, 0)) / 0.05", "a", {"x": "n", "a": ()}, "1 - 20 * sum(heaviside(x - a, 0.5)) / n"),
+    Row("3 * sum(where(x > 0, a * x, 0))", "a", {"x": "n", "a": ()}, "3 * sum(where(0 < x, x, 0))"),
+    Row("mean(where(x > 1, log(x * a) * y, 0))", "y", {"x": "n", "a": (), "y": ()},
+        "mean(where(1 < x, log(a * x), 0))"),
+    Row("sum(where(x > 1, log(y) * x, 0))", "y", {"x": "n", "y": ()},  # 1 / y may be infinite
+        "where(sum(where(1 < x, 1, 0)) != 0, sum(where(1 < x, x, 0)) / y, 0)"),
     Row("sum(maximum(X@w, 0))", "w", LAYER, "X.T @ heaviside(X @ w, 0.5)"),
     Row("sum(maximum(X@W, 0)**2)", "X", LAYER, "2 * (maximum(X @ W, 0) @ W.T)"),
     Row("sum(relu(X@W) @ u)", "W", LAYER, "X.T @ (heaviside(X @ W, 0.5) * u)"),

@@ -268,3 +268,14 @@ def test_equations_of_every_function_are_read_back(name: str) -> None:
     for by in moving if isinstance(f, Array) and f.dtype == float else ():
         with contextlib.suppress(sd.NotDifferentiableError):  # where no book has a formula
             check_read_back(sd.steps(f, by).derivation, point, np.random.default_rng(0))
+
+
+def test_a_vector_that_is_solved_for_is_one_step() -> None:
+    """And not a column of a matrix, of which the vector is taken."""
+    shapes: dict[str, Any] = {"A": ("n", "n"), "b": "n"}
+    for formula in ("solve(A, b)", "b @ solve(A, b)", "sum(sin(solve(A, b)))", "solve(A, b) @ solve(A, 2 * b)"):
+        text = str(sd.steps(formula, "A", **shapes))
+        assert "[:, None]" not in text
+        assert "differential of a solution" in text
+    shown = "-outer(solve(A.T, cos(solve(A, b))), solve(A, b))"
+    assert str(sd.gradient("sum(sin(solve(A, b)))", "A", **shapes)) == shown

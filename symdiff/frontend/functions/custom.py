@@ -109,6 +109,8 @@ def external(
     """
     if not is_function(function):
         raise ArgumentError(f"external of type {type(function).__name__}; expected a function that takes numbers")
+    if isinstance(shape, Array):
+        raise ArgumentError("external of a function and a symbol; expected external(f, shape=...)(symbol)")
     rules = {"jacobian": jacobian, "vjp": vjp, "jvp": jvp}
     given = {form: rule for form, rule in rules.items() if rule is not None}
     if len(given) > 1:

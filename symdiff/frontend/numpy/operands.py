@@ -28,7 +28,7 @@ from ...graph.deltas.einsum import scale_by
 from ...graph.reference.interpret import evaluate
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Dim, Shape, Size, Span, show, told_unknown
-from ...ground.advice import REFUSED
+from ...ground.advice import MODULE, REFUSED
 from ...ground.guard import guarded_operators, is_function, users
 from ...ground.stages import later
 from ..provenance import NOTHING, Provenance, join, of_node
@@ -167,8 +167,8 @@ class Operand:
             self._one(
                 "bool",
                 "the truth of a symbol is not known before the kernel is called; write where(condition, a, b) instead "
-                "of if, & | ~ instead of and, or, not, np.maximum(a, b), np.minimum(a, b) instead of max, min, and "
-                "np.sort(x) instead of sorted",
+                "of if, (a < b) & (b < c) instead of a < b < c or and, | ~ instead of or, not, np.maximum(a, b), "
+                "np.minimum(a, b) instead of max, min, and np.sort(x) instead of sorted",
             )
         )
 
@@ -600,7 +600,7 @@ def told_of_scipy(public_name: Callable[[str], str | None]) -> str | None:
     """
     distributions = later.stats.named_functions()
     frame: FrameType | None = sys._getframe(1)
-    found = None
+    found = called = None
     for _ in range(40):
         if frame is None:
             break
@@ -618,7 +618,15 @@ def told_of_scipy(public_name: Callable[[str], str | None]) -> str | None:
             if known:
                 form = _OF_SCIPY.get(name, f"{known}(...)")
                 found = f"a function of SciPy, {name}, computes with numbers; write {form} of symbols"
-            elif name in REFUSED:
-                found = f"a function of SciPy, {name}, computes with numbers, and symdiff has none: {REFUSED[name]}"
+            elif name in REFUSED or name in MODULE:
+                other = REFUSED.get(name) or MODULE[name]
+                found = f"a function of SciPy, {name}, computes with numbers, and symdiff has none: {other}"
+            elif hasattr(sys.modules[".".join(module.split(".")[:2])], own := frame.f_code.co_qualname.split(".")[0]):
+                called = own
         frame = frame.f_back
+    if found is None and called is not None:
+        found = (
+            f"a function of SciPy, {called}, computes with numbers, and symdiff has none; write its formula with "
+            "NumPy's functions, give sd.external(f, ...) its derivative, or compile first and call it with numbers"
+        )
     return found

@@ -49,14 +49,26 @@ def formula(name: str, function: str) -> Callable[..., Node]:
             return within(function, z, *family.support(*shapes), value, family.closed)
         if family.low == -math.inf and family.high == math.inf:
             return value
+        # a half-line is the same before it is scaled, so that what is known of x and loc is seen, and no slope by scale
+        # asks where it ends
+        place = standard(x, loc) if (family.low, family.high) == (0.0, math.inf) else z
+        if place is not z and _is_declared_positive(place):
+            return value
         ends = family.ends
         if ends is None or function not in DENSITY:
-            return within(function, z, family.low, family.high, value, family.closed)
+            return within(function, place, family.low, family.high, value, family.closed)
         at_end = ends(z, *shapes)
         at_end = scaled(function, at_end if function == "logpdf" else apply("exp", at_end), scale)
-        return within(function, z, family.low, family.high, value, False, at_end)
+        return within(function, place, family.low, family.high, value, False, at_end)
 
     return run
+
+
+def _is_declared_positive(place: Node) -> bool:
+    """Tell whether elements are those of an input that is declared positive: what is computed may round to 0."""
+    while place.op in ("slice", "reshape", "gather", "take"):
+        place = place.args[0]
+    return place.is_input and place.assumptions.positive
 
 
 def _quantile(standard_quantile: Callable[..., Node]) -> Callable[..., Node]:

@@ -304,6 +304,14 @@ class _Deriving:
             if node not in active or node in change:
                 continue
             moving = [arg in change for arg in node.args]
+            if node.is_reshape and pending and pending[-1][0] is node.args[0] and _is_only_for(node, order):
+                # a vector that was solved for as a column
+                inner, _, column, law = pending.pop()
+                (pushed,) = pushforward([node], {inner: column})
+                assert pushed is not None  # a reshape moves what it is of
+                change[node] = self.leaf(node)
+                pending.append((inner, change[node], pushed, law))
+                continue
             (pushed,) = pushforward([node], {arg: change[arg] for arg in node.args if arg in change})
             if pushed is None:
                 continue
@@ -385,6 +393,13 @@ class _Deriving:
 _LEAF = "d {}"
 #: Names of arguments in rules.
 _NAMES = ("u", "v", "w", "s", "t")
+
+
+def _is_only_for(node: Node, order: Sequence[Node]) -> bool:
+    """Tell whether a reshape leaves out axes of length 1 of what nothing else uses."""
+    (x,) = node.args
+    tight = [tuple(size for size in one.shape if size != 1) for one in (x, node)]
+    return tight[0] == tight[1] and sum(x in one.args for one in order) == 1
 
 
 def _short(node: Node) -> Node:
