@@ -71,7 +71,8 @@ diag(1, 1) at a tie of two. Of three or more that tie, the first and the last ar
 Kinks that are none are removed before: `abs(x @ x)`, `maximum(x**2, 0)`, `sqrt((1 - cos(x))**2)` and
 `abs(exp(x) - 1 - x)` are what is never negative, by the ranges, parities, monotony and tangents of functions in the
 table, and `norm(abs(x))` is `norm(x)`. Second derivatives that divide by a length, as those of `norm(x) * norm(sin(x))`
-and `x[0]**2 * norm(x)`, are their limits where the length is 0, if they have one from all sides; third ones are nan.
+and `x[0]**2 * norm(x)`, are their limits where the length is 0, if they have one from all sides; so are third
+ones, with seven digits where they are no functions of the length alone.
 `symdiff.check` lists the kinks that a point lies on.
 """
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from zlib import crc32
 
 import numpy as np
 
@@ -359,11 +360,7 @@ def _place_of(part: Node, counted: Collection[Node]) -> tuple[object, Node] | No
         found = _selection(part)
         return None if found is None else (_origin(found[0]), found[0])
     tie = tie_of(part) if part.is_choice else None
-    return None if tie is None else (frozenset((tie.difference, _turned(tie.difference))), part.args[0])
-
-
-def _turned(difference: frozenset[tuple[Node | None, float]]) -> frozenset[tuple[Node | None, float]]:
-    return frozenset((node, -times) for node, times in difference)
+    return None if tie is None else (tie, part.args[0])  # both shares of a tie jump, and not alike
 
 
 # ---------------------------------------------------------------------------- one side of all kinks
@@ -473,14 +470,15 @@ def _is_in_order(x: Node) -> bool:
 def _along_direction(x: Node, side: float) -> Node | None:
     """Return the slope of a formula towards one side, on that side of its own kinks; None where it has none."""
     tangents = {}
-    for node in inputs_of([x]):
-        if node.dtype is not REAL:
-            continue
+    inputs = [node for node in inputs_of([x]) if node.dtype is REAL]
+    for node in inputs:
         count = product(node.shape)
+        # each input at a pace of its own, so that x - y has a slope; that of one alone counts for nothing
+        pace = side * (1.0 + crc32(repr(node.name).encode()) / 2.0**32 if len(inputs) > 1 else 1.0)
         if isinstance(count, int):
-            row = constant(side * np.sqrt(np.arange(count, dtype=float) + 2.0))
+            row = constant(pace * np.sqrt(np.arange(count, dtype=float) + 2.0))
         else:
-            row = side * elementwise("sqrt", (places(count)[1] + 2.0,))
+            row = pace * elementwise("sqrt", (places(count)[1] + 2.0,))
         tangents[node] = reshape(row, node.shape)
     try:
         (slope,) = pushforward([x], tangents)

@@ -32,6 +32,7 @@ from ..graph import (
 from ..graph.deltas.affine import STRUCTURE, is_identity
 from ..graph.deltas.einsum import add_terms, einsum, is_plain, is_structured, scale_by, signed_terms, structured_terms
 from ..graph.deltas.structural import take_items
+from ..graph.kinds import LOG_SUM, LOGARITHM
 from ..graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape
@@ -142,7 +143,8 @@ def _contract_forms(node: Node) -> Node | None:
         elif len(node.args) > 1 or not repeated:
             lone = _lone_scalar(arg)
             # with another array, sums of products that this number is no factor of may overflow, or vanish
-            if lone is not None and (len(operands) == 1 or is_tame(lone[0])):
+            tame = lone is not None and (len(operands) == 1 or is_tame(lone[0]))
+            if lone is not None and tame and not _is_endless_without_elements(lone[0], arg):
                 scalars.append(lone[0])
                 operands[i] = lone[1]
     plain = tuple(operands) == node.args
@@ -154,6 +156,14 @@ def _contract_forms(node: Node) -> Node | None:
     if factor == 1.0:
         return result
     return make("negative", result) if factor == -1.0 else make("multiply", constant(factor), result)
+
+
+def _is_endless_without_elements(scalar: Node, arg: Node) -> bool:
+    """Tell whether a scalar may be infinite at a size of 0 at which the sum of its multiples is 0."""
+    if not scalar.below & (LOGARITHM | LOG_SUM):
+        return False
+    letters = {size for size in arg.shape if not isinstance(size, int)}
+    return bool(letters) and any(not letters.isdisjoint(part.shape) for part in postorder([scalar]))
 
 
 def _is_scaled(arg: Node) -> bool:

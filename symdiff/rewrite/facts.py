@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -700,14 +700,10 @@ def _of_sum(node: Node, depth: int) -> Range:
     terms, whole = terms_of(node, _FACTORS, multiple=_multiple)
     if not whole:
         return _EVERYTHING
-    total = _ZERO
     rest: dict[Node, float] = {}
     for c, term in terms:
         rest[term] = rest.get(term, 0.0) + c
-    for term in [*rest]:
-        above = _above_tangent(term, rest)
-        if above is not None:
-            total = _plus(total, above)
+    total = _above_tangents(rest)
     for term, c in rest.items():
         total = _plus(total, _times(bounds_of(term, depth - 1), c))
     if total.low < 0.0 < total.high:
@@ -758,22 +754,44 @@ def _multiple(node: Node) -> tuple[float, Node] | None:
     return None
 
 
-def _above_tangent(term: Node, rest: dict[Node, float]) -> Range | None:
-    """Take c f(u) - c f'(0) u out of a sum, for a convex f and c > 0 or the other way round: it is at least c f(0)."""
+class _Tangent(NamedTuple):
+    """The tangent at 0 of a term c f(u): on which side the term is (1 above), the value, and the multiples of u."""
+
+    side: float
+    value: float
+    slopes: Mapping[Node, float]
+
+
+def _tangent_of(term: Node, c: float) -> _Tangent | None:
+    """Return the tangent of c f(u) at u = 0, if f has a slope there and is convex or concave."""
     row = FUNCTIONS.get(term.op)
-    if row is None or row.at_zero is None or row.arity != 1 or term not in rest:
+    if row is None or row.at_zero is None or row.arity != 1 or not row.at_zero[1] or not row.curvature or not c:
         return None
-    (u,), (value, slope), c = term.args, row.at_zero, rest[term]
-    side = {"convex": 1.0, "concave": -1.0}.get(row.curvature, 0.0) * c
-    parts, whole = terms_of(u, _FACTORS, multiple=_multiple)
-    wanted: dict[Node, float] = {}
+    value, slope = row.at_zero
+    slopes: dict[Node, float] = {}
+    parts, whole = terms_of(term.args[0], _FACTORS, multiple=_multiple)
     for times, base in parts:
-        wanted[base] = wanted.get(base, 0.0) - times * c * slope
-    if not side or not slope or not whole or any(rest.get(base) != times for base, times in wanted.items()):
-        return None
-    for base in (term, *wanted):
-        del rest[base]
-    return Range(c * value, math.inf, True) if side > 0 else Range(-math.inf, c * value, False, True)
+        slopes[base] = slopes.get(base, 0.0) + times * c * slope
+    side = math.copysign(1.0, c if row.curvature == "convex" else -c)
+    return _Tangent(side, c * value, slopes) if whole else None
+
+
+def _above_tangents(rest: dict[Node, float]) -> Range:
+    """Take terms out of a sum whose tangents cancel with what is left: exp(x) - x is at least 1, exp(x) + exp(-x) 2."""
+    found = {term: tangent for term, c in rest.items() if (tangent := _tangent_of(term, c)) is not None}
+    total = _ZERO
+    for side in (1.0, -1.0):
+        own = {term: tangent for term, tangent in found.items() if tangent.side == side}
+        for group in [[term] for term in own] + [[*own]] * (len(own) > 1):
+            slopes: Counter[Node] = Counter()
+            for term in group:
+                slopes.update(own[term].slopes)
+            if all(term in rest for term in group) and all(slopes[base] == -rest.get(base, 0.0) for base in slopes):
+                for term in (*group, *slopes):
+                    rest.pop(term, None)
+                value = sum(own[term].value for term in group)
+                total = _plus(total, Range(value, math.inf, True) if side > 0 else Range(-math.inf, value, False, True))
+    return total
 
 
 def _of_factors(node: Node, depth: int) -> Range:

@@ -29,7 +29,7 @@ from ..graph import (
     with_results,
 )
 from ..graph.dump import term_text
-from ..graph.kinds import DECLARED, bit_of
+from ..graph.kinds import DECLARED, EXPONENTIAL, bit_of
 from ..graph.scalars.functions import FUNCTIONS, compare, scalar_constant, where
 from ..graph.scalars.remainders import REMAINDERS, Remainder
 from ..graph.sizes import Shape
@@ -635,6 +635,7 @@ def _settle(node: Node, rules: _Rules, rewrites: list[str] | None) -> Node:
                 if node.dtype is INT and found.dtype is not INT:
                     continue  # positions are computed with as whole numbers
                 compared = row.kind == "derived" or (node.op in PRODUCTS and row.kind != "arrays")
+                compared = compared or (row.kind == "reading" and node.below & EXPONENTIAL != 0)
                 if rules.ranged and compared and not keeps_range(node, found):
                     continue
                 if found.shape != node.shape:  # an operand that cancelled was longer

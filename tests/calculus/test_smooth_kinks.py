@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -93,7 +94,9 @@ ROOTS = [
 #: Powers of what is 0 at 0, whose second derivatives are 0 there.
 FLAT = ["(({v}) @ ({v}))**({p}/2)", "abs({a})**{p}", "(({a})**2)**({p}/2)", "hypot({a}, {b})**{p}", "norm({v})**{p}",
         "(({a})**4)**({p}/4)", "cbrt(({v}) @ ({v}))**(3*{p}/2)", "cbrt(({a})**2)**(3*{p}/2)", "(abs({a})**3)**({p}/3)",
-        "abs({a})**({p} - 0.5)*sqrt(abs({a}))"]  # fmt: skip
+        "abs({a})**({p} - 0.5)*sqrt(abs({a}))", "(3*({a})**2)**({p}/2)", "(({v}) @ ({v})/3)**({p}/2)",
+        "(({a})**2)**({p}/2)*exp({b})", "norm(2*({v}))**{p}",
+        "(5*({a})**4)**({p}/4)", "(({a})**2 + ({b})**2)**({p}/2)", "(2*hypot({a}, {b}))**{p}*cos({a})"]  # fmt: skip
 #: What is never negative and 0 at the points, and what it is without roots and determinants.
 NOT_NEGATIVE = [
     ("({a})**2 - 2*({a})*({b}) + ({b})**2", "(({a}) - ({b}))**2"),
@@ -108,6 +111,9 @@ NOT_NEGATIVE = [
     ("det(({a})*eye(2))", "({a})**2"),
     ("det(({a})*(eye(2) + ones((2, 2))))", "3*({a})**2"),
     ("sin({a})*tan({a})", "sin({a})*tan({a})"),
+    ("exp({a}) + exp(-({a})) - 2", "exp({a}) + exp(-({a})) - 2"),
+    ("2*exp({a}) + exp(-2*({a})) - 3 + ({b})**2", "2*exp({a}) + exp(-2*({a})) - 3 + ({b})**2"),
+    ("exp({a}) - log1p({a}) - 1 + cosh({b}) - 1", "exp({a}) - log1p({a}) - 1 + cosh({b}) - 1"),
 ]
 #: Kinks of elements that vanish together, and of arrays whose elements are moved; the two numbers tie or vanish.
 TOGETHER = [
@@ -197,6 +203,16 @@ def test_powers_above_two_are_flat_at_zero(text: str) -> None:
             np.testing.assert_array_equal(got, np.zeros(got.shape), err_msg=f"{text} for {p}")
 
 
+@pytest.mark.parametrize(
+    "text", ["(exp(y)*x**2)**{p}", "y*(x**2/7)**{p}", "(x**2)**{p}/y", "(cosh(y)*x**4/3)**({p}/2)*cos(x)"]
+)
+def test_powers_of_multiples_of_squares_are_flat_at_zero(text: str) -> None:
+    rng = random.Random(text)
+    for p in (1.25, 4 / 3, round(rng.uniform(1.05, 2.5), 3)):
+        second = sd.derivative(text.format(p=repr(p)), "x", 2)
+        assert sd.compile(second, ["x", "y"], backend="interpreter")(0.0, 0.7) == 0.0, p
+
+
 def test_norms_of_products_at_sizes_that_are_letters() -> None:
     for text in ("norm(x*norm(x))", "norm(outer(x, x))", "norm(x)*sqrt(sum(x**2))"):
         np.testing.assert_array_equal(sd.compile(sd.hessian(text, "x", x="n"), ["x"])(np.zeros(3)), 2.0 * np.eye(3))
@@ -230,6 +246,10 @@ def test_even_functions_of_lengths(text: str, second: float, length: str) -> Non
         kernel = sd.compile(hessian, backend=backend)
         for point in ([0.0, 0.0], [3e-9, -4e-9]):
             np.testing.assert_allclose(kernel(np.array(point)), second * np.eye(2), rtol=1e-7, atol=1e-7)
+    third = sd.derivative(f"r = {length}\n{text}", "x", 3, x=2)
+    for dtype in (np.float64, np.float32):
+        got = sd.compile(third, ["x"], backend="interpreter")(np.zeros(2, dtype))
+        np.testing.assert_allclose(got, 0.0, atol=1e-6 if dtype is np.float32 else 1e-12)
 
 
 #: Functions that vanish at 0 with a slope, and the same of numbers with many digits.
@@ -294,6 +314,26 @@ def test_products_of_lengths_have_the_limits_of_their_second_derivatives(seed: i
                 np.testing.assert_allclose(got, beside[0], rtol=1e-6, atol=1e-6, err_msg=text)
             else:  # no limit, no number
                 assert not np.isfinite(got).all(), text
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products_of_lengths_have_the_limits_of_their_third_derivatives(seed: int) -> None:
+    rng = random.Random(seed)
+    one, other = (rng.choice(["x", "sin(x)", "tanh(x)", "-x - x**3", "expm1(x)", "arctan(x)/3"]) for _ in range(2))
+    text = f"norm({one}) * norm({other}) * (1 + x[0])"
+    found = []
+    with mp.workdps(120):
+        h = mp.mpf(10) ** -30
+        for i, j, k in itertools.product(range(2), repeat=3):
+            total = mp.mpf(0)
+            for signs in itertools.product((-1, 1), repeat=3):
+                at = [h * sum(s * (n == m) for s, n in zip(signs, (i, j, k), strict=True)) for m in range(2)]
+                a, b = (mp.hypot(RISING[name](at[0]), RISING[name](at[1])) for name in (one, other))
+                total += math.prod(signs) * a * b * (1 + at[0])
+            found.append(float(total / (8 * h**3)))
+    third = sd.derivative(text, "x", 3, x=2)
+    got = sd.compile(third, ["x"], backend="interpreter")(np.zeros(2))
+    np.testing.assert_allclose(got.ravel(), found, atol=1e-6, err_msg=text)
 
 
 def test_limits_beside_ties_rows_and_letters() -> None:
@@ -576,6 +616,45 @@ def test_the_mean_of_both_sides(seed: int) -> None:
     along = sd.compile(sd.hvp(f"x = z[0]\ny = z[1]\n{text}", "z", "d", z=2, d=2), ["z", "d"], backend="numpy")
     for direction, wanted in zip(np.eye(2), expected, strict=True):
         assert along(np.array(point), direction) == pytest.approx(wanted, abs=1e-9), text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_kinks_within_kinks_of_two_inputs(seed: int) -> None:
+    """On a tie of two inputs no side may be taken along the tie."""
+    rng = random.Random(seed)
+    c, t = round(rng.uniform(-2.0, 2.0), 2), "(sin(x) - sin(y))" if seed % 2 else "(x - y)*(1 + x)"
+    kinks: list[tuple[str, Callable[[float], float]]] = [
+        (f"relu(abs({t}) + {c}*{t})**2", lambda s: 2 * max(0.0, 1 + c * s) ** 2),
+        (f"minimum({c}*{t} + abs({t}), 0)**2", lambda s: 2 * min(0.0, 1 + c * s) ** 2),
+        (f"abs(abs({t}) + {c}*{t})*abs({t})", lambda s: 2 * abs(1 + c * s)),
+        (f"maximum(abs({t}), {c}*{t})*abs({t})", lambda s: 2 * max(1.0, c * s)),
+    ]
+    text, second = rng.choice(kinks)
+    at = 0.3
+    slope = math.cos(at) if seed % 2 else 1 + at
+    wanted = 0.5 * (second(1.0) + second(-1.0)) * slope**2
+    for a, b, sign in (("x", "x", 1.0), ("x", "y", -1.0), ("y", "x", -1.0), ("y", "y", 1.0)):
+        got = sd.jacobian(sd.jacobian(text, a, x=(), y=()), b)
+        value = sd.compile(got, ["x", "y"], backend="interpreter")(at, at)
+        np.testing.assert_allclose(value, sign * wanted, rtol=1e-12, atol=1e-12, err_msg=text)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_third_derivatives_by_two_inputs_that_tie(seed: int) -> None:
+    rng = random.Random(seed)
+    f = rng.choice(["({})**3", "1/({})", "exp({})", "sin({})", "({})**4"])
+    u, v = rng.choice([("x", "y"), ("x*y", "y"), ("sin(x)", "sin(y)")])
+    kinked = " + ".join(f.format(f"{name}({u}, {v})") for name in ("maximum", "minimum"))
+    smooth = f"{f.format(u)} + {f.format(v)}"
+    point = (1.0, 0.7) if u == "x*y" else (0.7, 0.7)
+    order = rng.sample("xxxyyy", 3)
+    found = []
+    for text in (kinked, smooth):
+        slope = sd.jacobian(text, order[0], x=(), y=())
+        for w in order[1:]:
+            slope = sd.jacobian(slope, w, disconnected="zero")
+        found.append(sd.compile(slope, ["x", "y"], backend="interpreter")(*point))
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9, err_msg=f"{kinked} by {order}")
 
 
 def test_what_is_smooth_through_a_tie() -> None:

@@ -67,7 +67,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "rows below 0": (lambda: sd.symmetric(-1), "the size -1 is negative"),
     "a page at no place": (lambda: sd.compile(s).report(anyway), "expected the name of a file"),
-    "a point of words": (lambda: sd.check("x**2", at={"x": "a"}), "at= has 'a' for x; expected numbers"),
+    "a point of words": (lambda: sd.check("x**2", at={"x": "a"}), "at= has 'a' for x; expected real numbers"),
+    "a complex point": (
+        lambda: sd.check("sum(x)", at={"x": np.array([1j, 2.0])}, x=2),
+        r"at= has array\(.*\) for x; expected real numbers",
+    ),
     "batches of words": (lambda: anyway.compile(s).benchmark("ab"), "batches='ab'; expected whole numbers"),
     "values that are no dict": (lambda: anyway.vector("x", 3).substitute(3), r"substitute\(3\); expected a dict"),
     "a wait of words": (lambda: anyway.compile(s).wait("long"), r"wait\('long'\); expected a number of seconds"),

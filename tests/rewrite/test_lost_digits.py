@@ -679,3 +679,21 @@ def test_squares_that_make_up_1(text: str) -> None:
     power = 0.5 if "sqrt" in text else 1
     for order in (0, 1, 2):
         agrees(text, lambda x: mp.sin(x) ** (2 * power), {"x": 1e-9}, "x", order)
+
+
+#: Two numbers that are nearly equal at the number beside them, and what their difference is there.
+NEARLY_EQUAL = [
+    ("exp(x)", "1", 1e-18, 1e-18), ("1", "cos(x)", 1e-9, 5e-19), ("sqrt(1 + x)", "1", 1e-18, 5e-19),
+    ("cosh(x)", "1", 1e-9, 5e-19), ("1", "exp(-x)", 1e-18, 1e-18), ("1", "sqrt(1 - x)", 1e-18, 5e-19),
+    ("2", "sqrt(4 - x)", 1e-18, 2.5e-19), ("sqrt(9 + x)", "3", 1e-18, 1e-18 / 6), ("hypot(x, 1)", "1", 1e-9, 5e-19),
+    ("sqrt(x + 1)", "sqrt(x)", 1e18, 5e-10), ("sqrt(x**2 + 1)", "x", 1e9, 5e-10),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b", "x", "right"), NEARLY_EQUAL)
+def test_differences_keep_digits_however_they_are_arranged(a: str, b: str, x: float, right: float) -> None:
+    texts = [f"{a} - {b}", f"-{b} + {a}", f"{a} + (-{b})", f"-({b} - {a})"]
+    kernels = [sd.compile(text, backend="interpreter") for text in texts]
+    kernels += [sd.compile(formula) for text in texts for formula in (sd.parse(text), sd.compile(text).sympy)]
+    for kernel in kernels:
+        assert kernel(x) == pytest.approx(right, rel=1e-8), a

@@ -138,8 +138,9 @@ EMPTY = [
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("text", EMPTY)
-def test_no_elements(text: str, backend: Any) -> None:
-    read = read_formula(text, {"x": (0,)})
+@pytest.mark.parametrize("size", [0, "n"])
+def test_no_elements(text: str, backend: Any, size: int | str) -> None:
+    read = read_formula(text, {"x": (size,)})
     x = read.inputs["x"]
     value, slope = sd.compile([read.value, sd.gradient(read.value, x, disconnected="zero")], [x], backend=backend)([])
     right = 1.0 if "cos" in text or text == "prod(x)" else 0.0

@@ -136,6 +136,33 @@ def test_a_nan_at_a_kink_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sd.check("abs(x)", at={"x": 0.0}).ok
 
 
+@pytest.mark.parametrize("text", ["maximum({}, {})", "min(stack([{}, {}]))", "relu({1})*{0}", "max(stack([{1}, {0}]))"])
+def test_the_larger_of_a_number_and_nan_is_nan(text: str) -> None:
+    report = sd.check(text.format("exp(x)", "(y - 1)**1.5"), at={"x": 2.0, "y": 0.5})
+    assert "not finite at any point" in str(report)
+
+
+@pytest.mark.parametrize("text", ["where(x < 5, x**2, lgamma(x))", "sum(where([x, 2*x] > 5, lgamma(x), sin(x)))"])
+def test_branches_that_are_not_taken_are_not_computed(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(x: Any) -> Any:
+        raise AssertionError(f"lgamma({x})")
+
+    monkeypatch.setitem(SCALARS, "lgamma", refuse)
+    assert sd.check(text, at={"x": 1.5}).ok
+    with pytest.raises(sd.SymdiffError, match="lgamma"):
+        sd.check("where(x < 5, x**2, lgamma(x))", at={"x": 6.5})
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rounding_of_second_derivatives_that_are_zero_is_no_loss(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    text = ["1/(y**2*(1/x))", "x/(y*y*y)", "exp(log(x) - y)", "(x*y)*(1/(y*y))/3",
+            "arcsin(sin(x))*y",
+            "log(exp(x))*(1/(-x))*y"][seed % 6]  # fmt: skip
+    report = sd.check(text, at={"x": rng.uniform(0.1, 1e3), "y": rng.uniform(0.1, 10.0)})
+    assert report.ok, report
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_rounding_of_what_is_exactly_zero_is_no_loss(n: int) -> None:
     assert sd.check("det(outer(x, x))", x=n).verdict == "ok"

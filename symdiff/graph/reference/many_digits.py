@@ -404,6 +404,11 @@ def power_remainder(n: Any, x: Any, t: Any) -> Any:
     return mpmath.fsum(parts)
 
 
+def extremum(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for the largest or the least of numbers that is nan where one of them is, as NumPy's are."""
+    return lambda *xs: mpmath.nan if any(map(mpmath.isnan, xs)) else function(xs)
+
+
 #: Scalar functions by the names of the table, in mpmath's words.
 SCALARS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
@@ -621,8 +626,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "trunc": lambda x: mpmath.sign(x) * mpmath.floor(abs(x)),
     "mod": mod,
     "floor_divide": lambda x, y: mpmath.floor(x / y),
-    "maximum": max,
-    "minimum": min,
+    "maximum": extremum(max),
+    "minimum": extremum(min),
     "unless_nan": lambda x: mpmath.mpf(1),
     "where": lambda c, x, y: x if c else y,
     "less": lambda x, y: x < y,

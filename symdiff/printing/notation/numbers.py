@@ -80,7 +80,7 @@ def _spelled(value: float) -> tuple[int, str, int]:
                 return p, name, q
         for q in range(1, LARGEST + 1):
             p = round(value * known * q) if abs(value * known * q) < _MULTIPLE else 0
-            if p and math.isclose(p / (known * q), value, rel_tol=_ROUNDED if q > 1 else 0.0):
+            if p and math.isclose(p / (known * q), value, rel_tol=_ROUNDED if q > 1 and abs(p) <= LARGEST else 0.0):
                 return p, f"/{name}", q
     return 0, "", 0
 

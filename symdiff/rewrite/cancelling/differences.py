@@ -37,7 +37,7 @@ def _root_gap(node: Node) -> Node | None:
     terms = terms_of(node, 2, look=peel)
     if not terms.whole or len(terms.parts) != 2:
         return None
-    (c, first), (d, second) = ((sign * c, x) for sign, term in terms.parts for c, x in [without_numbers(peel(term))])
+    (c, first), (d, second) = (_with_sign(sign, term) for sign, term in terms.parts)
     for (scale, root), (other, x) in (((c, first), (d, second)), ((d, second), (c, first))):
         if not root.is_root or scale * other >= 0.0 or root.shape != node.shape:
             continue
@@ -47,6 +47,13 @@ def _root_gap(node: Node) -> Node | None:
             gap = elementwise("root_gap", (b, total_of([written(term) for term in rest])))
             return spread(gap if scale == 1.0 else elementwise("multiply", (constant(scale), gap)), node.shape)
     return None
+
+
+def _with_sign(sign: float, term: Node) -> tuple[float, Node]:
+    """Return c and x for a term c x, of which x is no number below 0."""
+    c, x = without_numbers(peel(term))
+    value = scalar_constant(x)
+    return (-sign * c, constant(-value)) if value is not None and value < 0.0 else (sign * c, x)
 
 
 def _without_square(under: Node, x: Node, c: float) -> list[PowerProduct] | None:

@@ -758,6 +758,8 @@ def _over_length(
 #: Distance from the zero of a length at which a result with a limit is computed: a number that nobody writes, and whose
 #: square float32 has.
 _BESIDE = 2.0**-60
+#: The same to both sides of the zero, for what loses digits nearer to it: the mean has an error of the square of that.
+_BOTH_SIDES = (2.0**-13, -(2.0**-13))
 #: Distances at which a limit is looked for, and the largest quotient of what is missing to it at both.
 _NEAR, _CLOSER = (2.0**-10, 2.0**-16), 0.1
 #: Change of a slope, at the second of these distances, that is a jump.
@@ -777,14 +779,14 @@ class Zero(NamedTuple):
     bases: list[Node]
     length: Node
 
-    def beside(self) -> dict[Node, Node]:
-        """Return what stands for the arrays: themselves, and 2**-60 where the length is 0."""
+    def beside(self, distance: float) -> dict[Node, Node]:
+        """Return what stands for the arrays: themselves, and the distance where the length is 0."""
         zero = _is_zero(rebuild(self.length, tuple(self.bases)))
         if self.length.op == "norm":
             (base,) = self.bases
             axes = axes_of(self.length, base)
             zero = reshape(zero, tuple(1 if axis in axes else size for axis, size in enumerate(base.shape)))
-        return {base: spread(where(zero, _BESIDE, base), base.shape) for base in self.bases}
+        return {base: spread(where(zero, distance, base), base.shape) for base in self.bases}
 
     def at(self, number: float) -> dict[Node, Node]:
         """Return a number for each of their elements."""
@@ -802,8 +804,8 @@ def zeros_of_lengths(slope: Node) -> list[Zero]:
 def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
     """Write derivatives that divide by a length so that they have their limit where it is 0, if there is one.
 
-    They are computed for elements of 2**-60 there. That is done where they are nan at a zero, and go to what is so
-    computed from all sides, with random numbers for all else.
+    They are computed for elements of 2**-60 there, or as the mean of both sides a little further away. That is done
+    where they are nan at a zero, and go to what is so computed from all sides, with random numbers for all else.
 
     Parameters
     ----------
@@ -815,10 +817,19 @@ def beside_zeros(results: Sequence[Node], zeros: Sequence[Zero]) -> list[Node]:
     moved: set[Node] = set()
     for zero in zeros:
         fits = moved.isdisjoint(zero.bases) and len(postorder(found, most=_COMPUTED_NODES)) <= _COMPUTED_NODES
-        if fits and all(_has_limit(found, zero, point) for point in zero.points):
-            found = substitute(found, zero.beside())
-            moved.update(zero.bases)
+        for places in ((_BESIDE,), _BOTH_SIDES) if fits else ():
+            if all(_has_limit(found, zero, point, places) for point in zero.points):
+                sides = [substitute(found, zero.beside(distance)) for distance in places]
+                found = [_mean(each) for each in zip(*sides, strict=True)]
+                moved.update(zero.bases)
+                break
     return found
+
+
+def _mean(sides: Sequence[Node]) -> Node:
+    if len({*sides}) == 1:
+        return sides[0]
+    return elementwise("multiply", (constant(0.5), elementwise("add", tuple(sides))))
 
 
 def without_limits(node: Node) -> Node:
@@ -830,11 +841,11 @@ def without_limits(node: Node) -> Node:
 
 
 def _is_beside(node: Node) -> bool:
-    return node.is_choice and scalar_constant(node.args[1]) == _BESIDE
+    return node.is_choice and scalar_constant(node.args[1]) in (_BESIDE, *_BOTH_SIDES)
 
 
 def _zero_of_length(length: Node, slope: Node) -> Zero | None:
-    """Return the zeros of a length by each input; None where the slope jumps at one of them."""
+    """Return the zeros of a length by each input, or by all at once; None where the slope jumps at one of them."""
     inputs = inputs_of([slope])
     if any(node.dtype is not REAL for node in inputs) or any(arg.is_constant for arg in length.args):
         return None
@@ -842,8 +853,9 @@ def _zero_of_length(length: Node, slope: Node) -> Zero | None:
     bases: list[Node] = []
     for k in range(_PLACES):
         drawn = _drawn_for(inputs, k)
-        for w in inputs_of([length]):
-            point = _with_zero(length, w, drawn)
+        own = inputs_of([length])
+        for moving in [*([w] for w in own), own][: len(own) + (len(own) > 1 and not points)]:
+            point = _with_zero(length, moving, drawn)
             if point is None:
                 continue
             one, other = (_numbers([slope], each) for (each,) in _points_beside(point, 2, _NEAR[1:]))
@@ -859,39 +871,45 @@ def _drawn_for(inputs: Sequence[Node], seed: int) -> dict[Any, np.ndarray[Any, A
     return {node.name: rng.uniform(0.25, 0.75, [nominal(size, _LETTER) for size in node.shape]) for node in inputs}
 
 
-def _with_zero(length: Node, w: Node, point: _Point) -> _Point | None:
-    """Return the point with an input moved to where a length is 0; None where it is found nowhere."""
+def _with_zero(length: Node, moving: Sequence[Node], point: _Point) -> _Point | None:
+    """Return the point with some inputs moved to where a length is 0; None where it is found nowhere."""
+    ends = np.cumsum([point[w.name].size for w in moving])
+
+    def at(x: np.ndarray[Any, Any]) -> _Point:
+        parts = zip(moving, np.split(x, ends[:-1]), strict=True)
+        return {**point, **{w.name: part.reshape(point[w.name].shape) for w, part in parts}}
 
     def vector(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return _numbers(length.args, {**point, w.name: x})
+        return _numbers(length.args, at(x))
 
     def is_zero(x: np.ndarray[Any, Any]) -> bool:
         return bool((np.abs(vector(x)) <= _TINY).all())
 
-    x = point[w.name]
+    x = np.concatenate([point[w.name].ravel() for w in moving])
     v = vector(x)
     if v.size == x.size:
-        for step in (v.reshape(x.shape), -v.reshape(x.shape)):
+        for step in (v, -v):
             if is_zero(x - step):
-                return {**point, w.name: x - step}
+                return at(x - step)
     for _ in range(_STEPS if x.size <= _MOST else 0):
         v = vector(x)
-        rows = [(vector(x + 2.0**-20 * row.reshape(x.shape)) - v) * 2.0**20 for row in np.eye(x.size)]
+        rows = [(vector(x + 2.0**-20 * row) - v) * 2.0**20 for row in np.eye(x.size)]
         if not np.isfinite(rows).all():
             return None
-        x = x - np.linalg.lstsq(np.transpose(rows), v, rcond=1e-6)[0].reshape(x.shape)
+        x = x - np.linalg.lstsq(np.transpose(rows), v, rcond=1e-6)[0]
         if is_zero(x):
-            return {**point, w.name: x}
+            return at(x)
     return None
 
 
-def _has_limit(results: Sequence[Node], zero: Zero, point: _Point) -> bool:
+def _has_limit(results: Sequence[Node], zero: Zero, point: _Point, places: Sequence[float]) -> bool:
     """Tell whether results that are nan at the zero of a length go to what they are beside it, from all sides."""
     inputs = inputs_of(results)
     if any(node.dtype is not REAL for node in inputs):
         return False
     point = {**_drawn_for(inputs, 0), **point}  # a direction, too
-    there, limit = (_numbers(substitute(results, zero.at(number)), point, inputs) for number in (0.0, _BESIDE))
+    there, *sides = (_numbers(substitute(results, zero.at(number)), point, inputs) for number in (0.0, *places))
+    limit = np.mean(sides, axis=0)
     if np.isfinite(there).all() or not np.isfinite(limit).all():
         return False
     for points in _points_beside(point, _SIDES, _NEAR):

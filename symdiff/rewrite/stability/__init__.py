@@ -40,7 +40,7 @@ from . import factors as factors
 from . import identities as identities
 from .exponentials import normal_form
 from .exponents import SHAPES, as_sum, may_hold_exponentials
-from .lengths import cancelled, joined, root_of_length, share_of_length
+from .lengths import cancelled, joined, root_beside_zero, root_of_length, share_of_length
 from .removable import smooth_quotient
 from .roots import length_of, squared_size
 from .sums import log_of_sum, logarithm, softmax_form
@@ -359,6 +359,13 @@ def _length_times_share(node: Node) -> Node | None:
       below=(INVERSE, bit_of("hypot") | bit_of("norm")))
 def _vector_over_root(node: Node) -> Node | None:
     found = root_of_length(node)
+    return None if found is None else spread(found, node.shape)
+
+
+@rule("multiply divide", "x / sqrt(hypot(x, y))", "x / sqrt(hypot(x, y)), and 0 at 0", "derived",
+      below=(INVERSE, bit_of("hypot")))  # fmt: skip
+def _number_over_root(node: Node) -> Node | None:
+    found = root_beside_zero(node)
     return None if found is None else spread(found, node.shape)
 
 

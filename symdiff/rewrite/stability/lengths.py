@@ -24,7 +24,7 @@ from ...graph import (
 )
 from ...graph.kinds import OF_SQUARE
 from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numbers
-from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.functions import compare, scalar_constant, where
 from ...graph.scalars.remainders import REMAINDERS
 from ..facts import is_positive
 from ..rewriter import equation_told, spread
@@ -40,6 +40,8 @@ _FEW = 2
 _ROWS = frozenset(each.name_by_square for each in REMAINDERS if each.even)
 #: Most factors of a product that are searched for a length and its direction.
 _FACTORS = 8
+#: Largest denominator of an exponent.
+_ORDERS = 1000
 #: Most nodes that are searched for one scalar.
 _NODES = 100
 
@@ -284,19 +286,16 @@ def share_of_length(node: Node) -> Node | None:
 def root_of_length(node: Node) -> Node | None:
     """Write a vector over a root of its length as a root of the length times the direction, which is 0 at 0."""
     if node.is_contraction:
-        return _beside_numbers(node, root_of_length)
+        return _beside_numbers(node, root_of_length) or _beside_roots(node)
     parts = factors_of(node, _FACTORS).parts
     for divisor, n in parts:
-        length, power = (divisor.args[0], scalar_constant(divisor.args[1])) if divisor.is_power else (divisor, 1.0)
-        if divisor.is_root:
-            length, power = divisor.args[0], 0.5
-        if power is None or not -1.0 < n * power < 0.0 or not (length.op == "hypot" or is_length(length)):
+        if (found := _as_root(divisor, n)) is None:
             continue
-        left = elementwise("power", (length, constant(n * power + 1.0)))
+        length, left = found
         if length.op == "hypot":
             shares = [elementwise(name, length.args) for name in ("direction_cos", "direction_sin")]
         else:
-            shares = [normalize("unit", length.args[0], axes_of(length, length.args[0]))]
+            shares = [_direction_of(length)]
         for x, share in zip(length.args, shares, strict=True):
             for part, m in parts:
                 new = share if part is x else None
@@ -306,6 +305,52 @@ def root_of_length(node: Node) -> Node | None:
                 if m == 1.0 and new is not None:
                     return elementwise("multiply", (left, _exchanged(node, {part: new, divisor: ONE})))
     return None
+
+
+def root_beside_zero(node: Node) -> Node | None:
+    """Write a number over a root of a length of it so that it is 0 where the length is."""
+    parts = factors_of(node, _FACTORS).parts
+    for divisor, n in parts:
+        length = divisor.args[0] if divisor.is_power or divisor.is_root else divisor
+        if length.op == "hypot" and _as_root(divisor, n) and any(m == 1.0 and x in length.args for x, m in parts):
+            apart = where(compare("equal", length, 0.0), 1.0, length)
+            return _exchanged(node, {divisor: substitute([divisor], {length: apart})[0]})
+    return None
+
+
+def _beside_roots(node: Node) -> Node | None:
+    """Rewrite a contraction of a vector with an operand that is divided by a root of its length."""
+    labels, out, repeated = node.payload
+    for i, operand in enumerate(node.args):
+        for divisor, n in factors_of(operand, _FACTORS).parts:
+            found = _as_root(divisor, n)
+            if found is None or not is_length(found[0]):
+                continue
+            for j, x in enumerate(node.args):
+                if j != i and x is found[0].args[0]:
+                    args = list(node.args)
+                    args[i], args[j] = _exchanged(operand, {divisor: ONE}), _direction_of(found[0])
+                    return elementwise("multiply", (found[1], contract(args, labels, out, dict(repeated))))
+    return None
+
+
+def _as_root(divisor: Node, n: float) -> tuple[Node, Node] | None:
+    """Return a length and the length times a factor, where the factor divides by a root of it."""
+    length, power = (divisor.args[0], scalar_constant(divisor.args[1])) if divisor.is_power else (divisor, 1.0)
+    if divisor.is_root:
+        length, power = divisor.args[0], 0.5
+    if power is None or not -1.0 < n * power < 0.0 or not (length.op == "hypot" or is_length(length)):
+        return None
+    from fractions import Fraction  # not needed by most programs
+
+    near = Fraction(n * power).limit_denominator(_ORDERS)  # 1 - 1/3 is 2/3
+    left = float(near + 1) if float(near) == n * power else n * power + 1.0
+    return length, elementwise("power", (length, constant(left)))
+
+
+def _direction_of(length: Node) -> Node:
+    (x,) = length.args
+    return normalize("unit", x, axes_of(length, x))
 
 
 def _beside_numbers(node: Node, rewrite: Callable[[Node], Node | None]) -> Node | None:

@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...graph import Node, concatenate, constant, elementwise, inputs_of, rebuild, reduce, reshape, slicing
-from ...graph.scalars.arithmetic import factors_of, peel, product_of, terms_of, without_numbers
+from ...graph.kinds import INVERSE, bit_of
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, product_of, terms_of, without_numbers
 from ...graph.scalars.functions import scalar_constant
+from ..facts import is_positive
 from ..rewriter import is_number, make, rule, simplify, spread
 
 #: Most terms of a sum, and nested contractions, that are searched.
@@ -352,10 +354,15 @@ def _times(power: Power, n: float, odd: bool) -> Power:
     return Power(power.x, float(whole) if abs(total - whole) < 1e-12 else total, odd)  # 6 (1 / 3) is 2
 
 
-@rule("power sqrt cbrt", "cbrt(x)**3, (x**4)**(2/3), sum(x**2)**(3/4)", "x, abs(x)**(8/3), norm(x)**(3/2)",
+@rule("power sqrt cbrt", "cbrt(x)**3, (x**4)**(2/3), sum(x**2)**(3/4), (s x**2)**n, s > 0",
+      "x, abs(x)**(8/3), norm(x)**(3/2), s**n abs(x)**(2 n)",
       "differentiated")
 def _power_of_power(node: Node) -> Node | None:
     n = {"sqrt": 0.5, "cbrt": 1.0 / 3.0}.get(node.op) or scalar_constant(node.args[1])
+    if n is not None and not n.is_integer() and peel(node.args[0]).op in PRODUCTS:
+        multiple = _power_of_multiple(node, n)
+        if multiple is not None:
+            return multiple
     inner = power_of(node.args[0])
     if inner is None or inner.n == 1.0 or inner.x.is_constant or inner.x.shape != node.shape:
         return None
@@ -365,11 +372,30 @@ def _power_of_power(node: Node) -> Node | None:
         twice = elementwise("multiply", (constant(2.0), node.args[1]))
         return spread(elementwise("power", (elementwise("abs", (inner.x,)), twice)), node.shape)
     found = power_of(node)
-    # slopes of whole powers are right at 0, and those of squares to more than 1
-    if found is None or (n.is_integer() and inner.n.is_integer()) or (inner.n == 2.0 and not 0.0 < n < 1.0):
+    # slopes of whole powers are right at 0, and both of squares to more than 2 and of the square of a length
+    most = 1.0 if inner.x.op in _LENGTHS else 2.0
+    if found is None or (n.is_integer() and inner.n.is_integer()) or (inner.n == 2.0 and not 0.0 < n < most):
         return None
     is_root_left = inner.odd and not found.n.is_integer()
     return None if is_root_left else spread(found.written(), node.shape)
+
+
+def _power_of_multiple(node: Node, n: float) -> Node | None:
+    """Return ``s**n * abs(x)**(m n)`` for ``(s * x**m)**n``, m even and s above 0."""
+    sign, parts, _ = factors_of(node.args[0], _FACTORS, look=peel)
+    positive = [(part, times) for part, times in parts if is_positive(part)]
+    rest = [(part, times) for part, times in parts if not is_positive(part)]
+    power = power_of(rest[0][0]) if len(rest) == 1 and sign > 0 else None
+    if power is None:
+        return None
+    times = rest[0][1]
+    total, is_length = _times(power, times, False), power.x.op in _LENGTHS
+    if power.x.shape != node.shape or total.n <= 0.0 or (total.n % 2.0 and not is_length) or not positive:
+        return None
+    raised = [(elementwise("power", (part, constant(n))), times) for part, times in positive]
+    whole = total.written() if is_length and n > 1.0 else None
+    size = _times(total, n, False).written() if whole is None else elementwise("power", (whole, constant(n)))
+    return spread(_product(1, size, raised), node.shape)
 
 
 @rule("multiply divide", "abs(x)**1.5 abs(x)**0.5, x cbrt(x)", "x**2, abs(x)**(4/3)", "differentiated")
@@ -386,6 +412,21 @@ def _product_of_powers(node: Node) -> Node | None:
             joined = _times(Power(first.x, total, odd), 1.0, odd).written()
             gone = {part for part, _, _ in own}
             return spread(_product(sign, joined, [(part, n) for part, n in parts if part not in gone]), node.shape)
+    return None
+
+
+@rule("multiply divide", "x sign(x) / sqrt(abs(x))", "sqrt(abs(x))", "derived", below=(INVERSE, bit_of("sign")))
+def _size_over_root(node: Node) -> Node | None:
+    sign, parts, _ = factors_of(node, _FACTORS, look=peel)
+    for part, n in parts:
+        if part.op != "sign" or n != 1.0 or (part.args[0], 1.0) not in parts:
+            continue
+        for divisor, m in parts:
+            power = power_of(divisor)
+            if power is not None and power.x is part.args[0] and not power.odd and -1.0 < power.n * m < 0.0:
+                size = _times(Power(power.x, 1.0 + power.n * m, False), 1.0, False).written()
+                gone = (part, part.args[0], divisor)
+                return spread(_product(sign, size, [own for own in parts if own[0] not in gone]), node.shape)
     return None
 
 

@@ -586,7 +586,8 @@ def _moved_point(point: Mapping[str, Any], t: Any) -> dict[str, Any]:
     """Return the point with each number that is not a condition moved by t."""
     if not t:
         return dict(point)
-    return {name: np.frompyfunc(lambda x: t + float(x), 1, 1)(np.asarray(a)) for name, a in point.items()}
+    with np.errstate(invalid="ignore"):  # a nan stays one
+        return {name: np.frompyfunc(lambda x: t + float(x), 1, 1)(np.asarray(a)) for name, a in point.items()}
 
 
 def _slopes(plain: Node, w: Node, point: Mapping[str, Any], sizes: Bindings) -> Any:

@@ -138,9 +138,11 @@ def check(
         raise ArgumentError(f"at= holds {', '.join(unknown)}; the inputs are {', '.join(inputs) or 'none'}")
     for name, number in given.items():
         try:
+            if np.iscomplexobj(number):
+                raise TypeError
             np.asarray(number, None if name in fixed else float)
         except (TypeError, ValueError):
-            raise ArgumentError(f"at= has {number!r:.60} for {name}; expected numbers") from None
+            raise ArgumentError(f"at= has {number!r:.60} for {name}; expected real numbers") from None
     moving = [node for node in inputs_of(outputs) if node.dtype is not INT and node.name not in fixed]
     chosen = list(map(Array, moving)) if wrt is None else read.variables(wrt)
     chosen = list(chosen) if isinstance(chosen, tuple | list) else [chosen]
@@ -610,6 +612,8 @@ class _Check:
                 return math.nan, math.inf
             if any(not abs(one - wanted) <= error for one in got):
                 condition = exact.mixed_condition(ways.bends, ways.paces, row, ends)
+                if not ends.any():  # of a number that is 0 rounding leaves a share of its terms
+                    condition = condition + self._terms(ways, w, rows)
                 error = max(error, EXPLAINED * 2.0**-53 * float(np.abs(weights) @ condition))
             return wanted, error
         except UnsupportedError as error:
@@ -617,6 +621,18 @@ class _Check:
                 return math.nan, math.inf  # other directions were compared
             self._uncertain(f"second derivatives with respect to {_title(w)} need {error}")
             return None
+
+    def _terms(self, ways: Ways, w: Node, rows: Sequence[Numbers]) -> Numbers:
+        """Return the size of terms of second derivatives: of the value and of slopes, over the numbers that move."""
+        exact = self.exact
+        assert exact is not None
+        size = min(1.0, np.max(np.abs(exact.point[w.name]), initial=0.0)) if w.is_input else 1.0
+        shares = [float(np.max(np.abs(row))) / (size or 1.0) for row in rows]
+        slopes = [exact.slopes(ways.moves, ways.along, {ways.toward: row}).right for row in rows]
+        found = [np.abs(self._flat_value(exact.point)) * math.prod(shares)]
+        found += [np.abs(slope) * share for slope, share in zip(slopes, shares[::-1], strict=True)]
+        largest: Numbers = np.nan_to_num(np.max(found, axis=0), nan=0.0, posinf=0.0)
+        return largest
 
     def _directions(self, size: int) -> Iterator[Numbers]:
         if size <= DIRECTIONS:

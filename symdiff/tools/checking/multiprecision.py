@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ...errors import UnsupportedError
 from ...graph import Node, inputs_of, label_sizes, postorder, settles, step_number
 from ...graph.reference.interpret import Bindings, bind_sizes
-from ...graph.reference.many_digits import NO_VALUE, SCALARS, real
+from ...graph.reference.many_digits import NO_VALUE, SCALARS, extremum, real
 from ...graph.scalars.functions import FUNCTIONS, as_written
 from ...graph.sizes import value
 
@@ -457,8 +457,8 @@ def _softmax(x: Exact, axes: tuple[int, ...]) -> Any:
 
 
 _OVER_AXES: dict[str, Callable[[Exact, tuple[int, ...]], Any]] = {
-    "max": _reduced(max),
-    "min": _reduced(min),
+    "max": _reduced(lambda xs: extremum(max)(*xs)),
+    "min": _reduced(lambda xs: extremum(min)(*xs)),
     "prod": _reduced(mpmath.fprod),
     "norm": _reduced(lambda xs: mpmath.sqrt(mpmath.fsum(x * x for x in xs))),
     "logsumexp": _reduced(lambda xs: mpmath.log(mpmath.fsum(map(mpmath.exp, xs)))),
@@ -534,12 +534,25 @@ def exact_values(
     refuse_large(written, sizes, most)
     done: dict[Node, Any] = {}
     given_up: dict[str, None] = {}
+    todo = list(reversed(written))
     with mpmath.workdps(digits), np.errstate(all="ignore"):
-        for node in postorder(written):
+        while todo:
+            node = todo[-1]
+            wanted = _observed(node, done)
+            missing = [] if node in done else [arg for arg in wanted if arg not in done]
+            if missing:
+                todo += reversed(missing)
+                continue
+            todo.pop()
+            if node in done:
+                continue
             if node.is_input:
                 done[node] = numbers_of(point[node.name])
                 continue
             shape = tuple(value(n, sizes) for n in node.shape)
+            if len(wanted) < len(node.args):
+                done[node] = np.broadcast_to(done[wanted[-1]], shape)
+                continue
             args = [done[arg] for arg in node.args]
             try:
                 done[node] = np.asarray(
@@ -553,6 +566,14 @@ def exact_values(
     if given_up and any(mpmath.isnan(one) for result in results for one in result.flat if not isinstance(one, bool)):
         raise UnsupportedError(f"{', '.join(given_up)} of numbers at which mpmath gives up")
     return results
+
+
+def _observed(node: Node, done: Mapping[Node, Any]) -> tuple[Node, ...]:
+    """Return the arguments that are observed: of a choice whose branch is known for all elements that one alone."""
+    if not node.is_choice or node.args[0] not in done:
+        return node.args[:1] if node.is_choice else node.args
+    chosen = {bool(one) for one in np.ravel(done[node.args[0]])}
+    return node.args if len(chosen) != 1 else (node.args[0], node.args[1 if chosen.pop() else 2])
 
 
 def refuse_large(roots: Sequence[Node], sizes: Bindings, most: int) -> None:
