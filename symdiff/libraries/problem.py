@@ -6,8 +6,10 @@ with its derivatives with respect to parameters, by the equations of Karush, Kuh
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..compiler import compile
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend import derivatives
 from ..frontend.array import Array, asarray
@@ -22,9 +25,11 @@ from ..frontend.display import Typeset, table
 from ..frontend.formula import Formula, merge_shapes, read_formula
 from ..frontend.functions.sparse_matrices import SparseMatrix
 from ..frontend.outputs import leaves
+from ..frontend.shapes import words
 from ..frontend.symbols import array
 from ..frontend.sympy import is_sympy, symbols_in
-from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape
+from ..graph import BOOL, INT, REAL, Node, concatenate, inputs_of, reshape, substitute, zeros
+from ..graph.primitives import NOTHING_KNOWN
 from ..graph.scalars.functions import to_real
 from ..graph.sizes import fixed, show
 from ..graph.sizes import named as letter
@@ -32,6 +37,8 @@ from ..ground.budget import budgeted
 from ..ground.guard import described, guarded
 from ..ground.limits import Budget
 from ..runtime.calls.arguments import as_floats
+from ..runtime.kernel import Kernel
+from .density import transform_of
 from .objective import Objective
 from .variables import name_of
 
@@ -55,11 +62,15 @@ FAR = 1e20
 CURVED = 1e-8
 #: Part of the largest curvature below which one is none: differences of gradients tell no more.
 FLAT = 1e-5
+#: SLSQP's states where rounding hides that its step leads down or that constraints may hold, and how often it begins
+#: again there, with a new Hessian and ten times the tolerance.
+ROUNDED, RESTARTS = (4, 8), 4
 #: The comparisons that are constraints: the sides of what has to be at most 0, or 0.
 _KINDS = {"less": False, "less_equal": False, "equal": True}
 
 
-class Optimum(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Optimum:
     """The solution of a problem, as a solver gave it.
 
     Parameters
@@ -112,6 +123,42 @@ class Optimum(NamedTuple):
         return f"<symdiff.Optimum {self.objective:.6g} by {self.method} in {self.iterations} iterations; {how}>"
 
 
+class _Declared:
+    """A variable that is declared positive, a simplex, symmetric, definite or the like, by its free numbers.
+
+    Parameters
+    ----------
+    own : Array
+        The variable.
+    """
+
+    def __init__(self, own: Array) -> None:
+        name, self.shape = str(own.node.name), tuple(map(int, own.node.shape))
+        self.own, self.transform = own, transform_of(name, self.shape, own.node.assumptions)
+        self.free = array(name, self.transform.shape)
+        self.formula: Array = asarray(self.transform.constrain(self.free))
+
+    @property
+    def is_linear(self) -> bool:
+        """True if the free numbers are elements of the variable."""
+        return self.transform.jacobian is None
+
+    @cached_property
+    def constrain(self) -> Kernel:
+        """The variable, of its free numbers."""
+        return compile(self.formula, [self.free])
+
+    @cached_property
+    def unconstrain(self) -> Kernel:
+        """The free numbers, of a variable that is what it is declared to be."""
+        return compile(self.transform.unconstrain(self.own), [self.own], validate=True)
+
+    @cached_property
+    def slope(self) -> Kernel:
+        """The derivative of the variable with respect to its free numbers."""
+        return compile(derivatives.jacobian(self.formula, self.free), [self.free])
+
+
 class OptimizationProblem:
     """An objective and constraints; made by :func:`symdiff.problem`.
 
@@ -123,6 +170,8 @@ class OptimizationProblem:
     variables : sequence of Array
     parameters : sequence of Array or SparseMatrix
     bounds : dict of str to (ndarray, ndarray)
+    declared : dict of str to _Declared
+        The variables that are formulas of free numbers, which ``variables`` has in their place.
     """
 
     def __init__(
@@ -132,7 +181,9 @@ class OptimizationProblem:
         variables: Sequence[Array],
         parameters: Sequence[Array | SparseMatrix],
         bounds: Mapping[str, tuple[Floats, Floats]],
+        declared: Mapping[str, _Declared],
     ) -> None:
+        self._declared = dict(declared)
         self._names = [str(one.node.name) for one in variables]
         self._parameters = {name_of(one): one for one in parameters}
         #: The inputs that parameters are, and those that are several.
@@ -218,6 +269,7 @@ class OptimizationProblem:
         x = np.asarray(found.x, float)
         values = self.objective.split(x)
         named = dict(zip(self._names, [values] if len(self._names) == 1 else values, strict=True))
+        named |= {name: one.constrain(named[name]) for name, one in self._declared.items()}
         lagrange = found.multipliers
         if lagrange is None:
             lagrange = self._multipliers(x, args) if self._sizes else np.zeros(0)
@@ -227,7 +279,9 @@ class OptimizationProblem:
         size = max(1.0, float(np.abs(x).max(initial=0.0)))
         # a solver may stop at the rounding of its objective and call that a failure
         settled = found.success or (self._is_dense and self._residual(x, args, lagrange) <= STATIONARY)
-        success = bool(settled and violation <= (1e-4 if found.success else 1e-7) * size)
+        # beside a steep constraint a small step violates it much
+        near = 1e-4 if found.success else 1e-7 * self._steepest(x, args)
+        success = bool(settled and violation <= near * size)
         told = dict(zip(self._parameters, args, strict=True))
         least = float(self.objective.fun(x, *args))
         # HiGHS takes convex problems alone
@@ -276,20 +330,27 @@ class OptimizationProblem:
             return np.clip(start.x, self.lower, self.upper)
         if start is None:
             return np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
-        if isinstance(start, Mapping):
-            given = {name_of(name): value for name, value in start.items()}
-            unknown = [str(name) for name in given if name not in self._names]
-            if unknown:
-                raise ArgumentError(f"a start for {', '.join(unknown)}; expected variables: {', '.join(self._names)}")
-            parts = [np.asarray(as_floats(name, given.get(name, np.zeros(one.shape)))) for name, one in self._each()]
-            for (name, one), part in zip(self._each(), parts, strict=True):
-                if part.shape != one.shape:
-                    raise ShapeError(f"the start of {name} has shape {show(part.shape)}; expected {show(one.shape)}")
-            x = np.concatenate([part.ravel() for part in parts]).astype(float)
-        else:
-            x = np.asarray(as_floats("start", start), float).ravel()
-        if x.shape != self.lower.shape:
-            raise ShapeError(f"a start of {len(x)} numbers; expected {len(self.lower)}, those of all variables")
+        shapes = {name: fixed(one.shape) or () for name, one in self._each()}
+        shapes |= {name: one.shape for name, one in self._declared.items()}
+        if not isinstance(start, Mapping):
+            flat, counts = np.asarray(as_floats("start", start), float).ravel(), list(map(math.prod, shapes.values()))
+            if len(flat) != sum(counts):
+                raise ShapeError(f"a start of {len(flat)} numbers; expected {sum(counts)}, those of all variables")
+            pieces = np.split(flat, np.cumsum(counts)[:-1])
+            start = {name: part.reshape(shapes[name]) for name, part in zip(shapes, pieces, strict=True)}
+        given = {name_of(name): value for name, value in start.items()}
+        unknown = [str(name) for name in given if name not in self._names]
+        if unknown:
+            raise ArgumentError(f"a start for {', '.join(unknown)}; expected variables: {', '.join(self._names)}")
+        parts = []
+        for name, one in self._each():
+            part = np.asarray(as_floats(name, given.get(name, np.zeros(shapes[name]))), float)
+            if part.shape != shapes[name]:
+                raise ShapeError(f"the start of {name} has shape {show(part.shape)}; expected {show(shapes[name])}")
+            if name in self._declared:
+                part = self._declared[name].unconstrain(part) if name in given else np.zeros(one.shape)
+            parts.append(np.ravel(part))
+        x = np.concatenate(parts)
         if not np.isfinite(x).all():
             raise ArgumentError(f"the start has {x[~np.isfinite(x)][0]}; expected finite numbers")
         outside = (x < self.lower) | (x > self.upper)
@@ -356,6 +417,12 @@ class OptimizationProblem:
             g = np.atleast_1d(self.constraints.fun(x, *args))
             parts.append(np.where(self._is_equation, np.abs(g), g))
         return float(max(0.0, *(part.max(initial=0.0) for part in parts)))
+
+    def _steepest(self, x: Floats, args: Sequence[Floats]) -> float:
+        """Return the largest slope of a constraint, at least 1."""
+        if self.constraints is None or not self._is_dense:
+            return 1.0
+        return max(1.0, float(np.abs(self.constraints.jac(x, *args)).max(initial=0.0)))
 
     def _worst(self, x: Floats, args: Sequence[Floats], violation: float) -> str:
         """Name the constraint that is violated most, if one is."""
@@ -481,6 +548,55 @@ class OptimizationProblem:
         return result
 
     @guarded
+    def formula(self, start: Any = None) -> dict[str, Array]:
+        """Return the solution of a small problem as formulas of the parameters.
+
+        They are compiled over the rows of a batch like any other formula, run natively, and have derivatives of any
+        order. The search is the method of multipliers, from one start, with Newton's steps.
+
+        Parameters
+        ----------
+        start : as of :meth:`solve`
+            Where all searches begin.
+
+        Returns
+        -------
+        dict of str to Array
+            The variables by name: nan where no minimum was found, their derivatives where a constraint or bound is
+            about to be left.
+
+        Examples
+        --------
+        >>> import symdiff as sd
+        >>> x, a = sd.vector("x", 2), sd.scalar("a")
+        >>> nearest = sd.problem((x[0] - a) ** 2 + (x[1] - 1) ** 2, subject_to=[x @ x <= 1], parameters=a)
+        >>> point = nearest.formula()["x"]
+        >>> sd.compile(point)([1.0, 0.0, -1.0]).round(4)
+        array([[ 0.7071,  0.7071],
+               [ 0.    ,  1.    ],
+               [-0.7071,  0.7071]])
+        """
+        from ..frontend.functions.constrained import least_within  # few problems need it
+
+        begin = self._begin(start)
+        x = array(self.objective._free("variables"), begin.shape)
+        pieces = [part.reshape(one.shape) for (_, one), part in zip(self._each(), _split(x, self._counts), strict=True)]
+        exchanged = {one.node: part.node for (_, one), part in zip(self._each(), pieces, strict=True)}
+        flat = [reshape(to_real(node), (_size(node),)) for node, _ in self._constraints]
+        whole = concatenate(flat, 0) if flat else zeros((0,))
+        f, sides = substitute([self._minimize.reshape(()).node, whole], exchanged)
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        ends = (self.lower, self.upper) if bounded else None
+        found = least_within(f, sides, self._is_equation, x.node, begin, ends)
+        named = {}
+        for (name, one), part in zip(self._each(), _split(found, self._counts), strict=True):
+            named[name] = part.reshape(one.shape)
+            if name in self._declared:
+                own = self._declared[name]
+                named[name] = Array(substitute([own.formula.node], {own.free.node: named[name].node})[0])
+        return named
+
+    @guarded
     def sensitivity(self, optimum: Optimum, parameter: Any) -> dict[str, Floats]:
         """Return the derivatives of all variables at a solution with respect to a parameter.
 
@@ -526,11 +642,15 @@ class OptimizationProblem:
         except np.linalg.LinAlgError:
             result[free] = np.nan
         shape = np.shape(optimum.parameters[name]) if name not in self._several else (by_x.shape[1],)
-        pieces = np.split(result, np.cumsum(self._counts)[:-1])
-        return {
-            own: piece.reshape((*(fixed(one.shape) or ()), *shape))
-            for (own, one), piece in zip(self._each(), pieces, strict=True)
-        }
+        moved, places = {}, np.cumsum(self._counts)[:-1]
+        for (own, one), piece, at in zip(self._each(), np.split(result, places), np.split(x, places), strict=True):
+            size = fixed(one.shape) or ()
+            if own in self._declared:
+                by_free = np.reshape(self._declared[own].slope(at.reshape(size)), (-1, len(piece)))
+                moved[own] = (by_free @ piece).reshape((*self._declared[own].shape, *shape))
+            else:
+                moved[own] = piece.reshape((*size, *shape))
+        return moved
 
     def _moved(self, name: str, x: Floats, args: Sequence[Floats], lagrange: Floats) -> tuple[Floats, Floats]:
         """Return the derivatives by a parameter of the Lagrangian's gradient and of the constraints."""
@@ -546,8 +666,6 @@ class OptimizationProblem:
         return by_x, by_g
 
     def _mixed(self, name: str) -> Any:
-        from ..compiler import compile
-
         own, weights = self._parameters[name], []
         parameter = own.data if isinstance(own, SparseMatrix) else own
         whole = self._minimize
@@ -622,11 +740,16 @@ def _by_minimize(method: str) -> Any:
         defaults["trust-constr"] = {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000}
         if g is not None:  # a Jacobian without full rank is factorized by singular values anyway, behind a warning
             defaults["trust-constr"]["factorization_method"] = "SVDFactorization"
-        found = minimize(
-            lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method,
-            options={**defaults[method], **options}, **more,
-        )  # fmt: skip
-        return _Found(found.x, bool(found.success), str(found.message), int(found.nit))
+        given, turns = {**defaults[method], **options}, 0
+        for _ in range(1 + RESTARTS):
+            found = minimize(
+                lambda x: f.fun(x, *args), x, jac=lambda x: f.jac(x, *args), method=method, options=given, **more
+            )
+            x, turns = found.x, turns + int(found.nit)
+            if method != "SLSQP" or found.status not in ROUNDED:
+                break
+            given["ftol"] *= 10.0
+        return _Found(found.x, bool(found.success), str(found.message), turns)
 
     return run
 
@@ -806,7 +929,10 @@ def problem(
         ``(0 <= x) & (x <= 1)`` is two.
     variables : symbol or name, or list of them, optional
         By default all that the formulas depend on, but for parameters. Others count too: the formulas need not depend
-        on all.
+        on all. One that is declared positive, between two numbers, ordered, a simplex, a correlation or positive
+        definite stays so at every point: solvers move numbers without bounds, of which it is an exponential, a softmax
+        or a product of Cholesky factors. Of one that is declared symmetric, skew, diagonal or triangular they move the
+        free entries.
     bounds : dict, optional
         By symbol or name: a pair of the least and the greatest values, None for none.
     parameters : symbol or name, or list of them, optional
@@ -873,6 +999,7 @@ def problem(
                 "as sd.vector('x', 3) has (other parameters may have letters)"
             )
     named = {str(one.node.name): one for one in wanted}
+    declared = {name: _Declared(one) for name, one in named.items() if one.node.assumptions != NOTHING_KNOWN}
     ends = {}
     if not isinstance(bounds or {}, Mapping):
         form = f"{{{next(iter(named))!r}: (0, None)}}"
@@ -882,7 +1009,23 @@ def problem(
         if name not in named:
             raise ArgumentError(f"bounds of {name!r:.60}; expected variables: {', '.join(named)}")
         ends[name] = _ends(pair, name, named[name].shape)
-    return OptimizationProblem(minimize, constraints, wanted, given, ends)
+        if name in declared:
+            if not declared[name].is_linear:
+                came = f"bounds of {name}, which is declared {' and '.join(words(named[name].node.assumptions))}"
+                raise ArgumentError(f"{came}; expected one of both, or a constraint in subject_to")
+            take: Any = declared[name].transform.unconstrain
+            ends[name] = take(ends[name][0]), take(ends[name][1])
+    exchanged = {one.own.node: one.formula.node for one in declared.values()}
+    value, *sides = substitute([minimize.node, *(node for node, _ in constraints)], exchanged)
+    constraints = [(side, is_equation) for side, (_, is_equation) in zip(sides, constraints, strict=True)]
+    wanted = [declared[name].free if name in declared else one for name, one in named.items()]
+    return OptimizationProblem(Array(value), constraints, wanted, given, ends, declared)
+
+
+def _split(x: Array, counts: Sequence[int]) -> list[Array]:
+    """Return the parts of a vector, one behind the other."""
+    ends = np.cumsum(counts)
+    return [x[end - count : end] for end, count in zip(ends.tolist(), counts, strict=True)]
 
 
 #: Keywords besides names of inputs.

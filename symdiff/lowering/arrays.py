@@ -247,21 +247,8 @@ def _sum_sparse(builder: ProgramBuilder, factor: _Sparse, kept: set[int]) -> _Sp
     return terms, tuple(own[i] for i in axes)
 
 
-def _log_ndtr_derivative(builder: ProgramBuilder, order: int, x: int) -> int:
-    """Return the first derivative by erfcx, which whole vectors have and which has its digits in both tails."""
-    x = builder.real(x)
-    if builder.consts.get(order) != 1.0:
-        return builder.call("log_ndtr_derivative", order, x)
-    tail = builder.call("erfcx", builder.multiply(builder.number(-math.sqrt(0.5)), x))
-    return builder.divide(builder.number(math.sqrt(2.0 / math.pi)), tail)
-
-
 #: Functions that are lowered to a hundred operations, for no more elements than are built in a moment.
-_LONG: dict[str, Callable[..., int]] = {
-    "digamma": polygamma.digamma,
-    "log_ndtr_derivative": _log_ndtr_derivative,
-    "polygamma": polygamma.polygamma,
-}
+_LONG: dict[str, Callable[..., int]] = {"digamma": polygamma.digamma, "polygamma": polygamma.polygamma}
 _SEVERAL = 16
 
 

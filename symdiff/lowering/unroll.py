@@ -201,9 +201,9 @@ _OF_MAGNITUDE = frozenset({"softplus", "log_sigmoid", "sigmoid_slope"})
 
 
 def _sigmoid_of_magnitude(x: Node) -> Node:
-    """Return the sigmoid by the exponential of -|x|."""
+    """Return the sigmoid by the exponential of -|x|, and by the quotient that its slope has."""
     small = elementwise("exp", (-elementwise("abs", (x,)),))
-    return elementwise("where", (compare("less", x, 0.0), small, constant(1.0))) / (1.0 + small)
+    return elementwise("where", (compare("less", x, 0.0), small, constant(1.0))) * (1.0 / (1.0 + small))
 
 
 def _unsigned(x: Node) -> Node:

@@ -729,7 +729,7 @@ def _is_sum_of_squares(terms: Sequence[tuple[float, Node]]) -> bool:
                 scale *= _raised(value, n)
         factors: list[object] = [*powers.items()]
         if number is not None:
-            scale, factors = scale * number, [None, None]
+            factors = [None, None]
         elif len(powers) == 1:
             ((base, n),) = powers.items()
             factors = [(base, n // 2)] * 2 if n % 2 == 0 else [(base, n), None]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve_discrete_are
-from scipy.optimize import _tstutils, brentq, least_squares
+from scipy.optimize import _tstutils, brentq, least_squares, minimize_scalar
 
 import symdiff as sd
 from symdiff.errors import ArgumentError, DtypeError, NonfiniteError, ParseError, ShapeError, UnsupportedError
@@ -496,3 +496,29 @@ def test_implied_volatilities_have_the_slope_one_over_vega() -> None:
     known = np.isfinite(slope)
     assert known.mean() > 0.99
     np.testing.assert_allclose(slope[known], expected[known], rtol=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=8, deadline=None)
+def test_minima_of_one_unknown_are_those_that_scipy_finds(seed: int) -> None:
+    """Convex functions, whose slope alone is followed, and others, whose start lies beside a maximum."""
+    rng, u = np.random.default_rng(seed), sd.scalar("u")
+    z, y, s = rng.normal(size=5), (rng.random(5) < 0.5).astype(float), rng.uniform(0.3, 3)
+    eta = 1.5 * z + a * u
+    shapes = {
+        "logistic": np.sum(sd.softplus(eta) - y * eta) + u**2 / (2 * s**2),
+        "poisson": np.sum(np.exp(eta) - y * eta) + u**2 / (2 * s**2),
+        "cosh": np.cosh(u - a) + 0.1 * u**4,
+        "wells": u**4 / 4 - s * u**2 / 2 + 0.02 * a * u,
+    }
+    for name, f in shapes.items():
+        found = sd.compile(sd.minimizer(f, u, 0.05))(0.7)
+        slope = sd.gradient(f, u)
+        value, g, h = sd.compile([f, slope, sd.gradient(slope, u)], [u, a])(found, 0.7)
+        assert abs(g) <= 1e-9 * (1 + abs(h))
+        assert h > 0
+        if name != "wells":
+            kernel = sd.compile(f, [u, a])
+            best = minimize_scalar(lambda x, kernel=kernel: float(kernel(x, 0.7)), bracket=(0.05, 0.06))
+            np.testing.assert_allclose(found, best.x, atol=1e-6)
+            assert value <= best.fun + 1e-12 * abs(best.fun)

@@ -168,6 +168,21 @@ def test_numbers_without_a_finite_power_are_bounded(number: float, power: float)
         assert_within(formula, random.Random(power))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_of_squares_count_their_number_once(seed: int) -> None:
+    rng, x, y = random.Random(seed), input("x"), input("y")
+    for _ in range(40):
+        a, b, c, d = (float(rng.randint(-4, 4)) for _ in range(4))
+        # "+ c" and "- c", as derivatives and people write it
+        for formula in (a * x * x + b * x + constant(c), a * x * x + b * x * y + d * y * y - constant(c)):
+            sign = sign_of(formula)
+            for at in np.linspace(-3.0, 3.0, 61):
+                point = {"x": np.array(at), "y": np.array(rng.uniform(-2.0, 2.0))}
+                value = float(evaluate([formula], point)[0])
+                assert not sign or sign * value >= -1e-9, (a, b, c, d, at)
+    assert sign_of(x * x - 4.0 * x + constant(4.0)) == 1
+
+
 def test_signs_of_what_is_never_negative() -> None:
     x, s = input("x"), input("s", (), assumptions=Assumptions(positive=True))
     v = input("v", (3,))

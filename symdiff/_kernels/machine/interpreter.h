@@ -379,13 +379,13 @@ static const sd_own_function sd_own_functions[] = {
     SD_OWN(do_sin_d8), SD_OWN(do_cos_d8), SD_OWN(do_power_d8), SD_OWN(do_power_d4),
     SD_OWN(do_power_f16), SD_OWN(do_power_f8),
     SD_OWN(do_lgamma_d8), SD_OWN(do_digamma_d8), SD_OWN(do_gamma_d8), SD_OWN(do_erfcx_d8),
-    SD_OWN(do_ndtri_d8), SD_OWN(do_erfinv_d8), SD_OWN(do_erfcinv_d8),
+    SD_OWN(do_ndtri_d8), SD_OWN(do_erfinv_d8), SD_OWN(do_erfcinv_d8), SD_OWN(do_ierfcx_d8), SD_OWN(do_log_ndtr_derivative_d8),
     SD_OWN(do_lgamma_d4), SD_OWN(do_digamma_d4), SD_OWN(do_gamma_d4), SD_OWN(do_erfcx_d4),
-    SD_OWN(do_ndtri_d4), SD_OWN(do_erfinv_d4), SD_OWN(do_erfcinv_d4),
+    SD_OWN(do_ndtri_d4), SD_OWN(do_erfinv_d4), SD_OWN(do_erfcinv_d4), SD_OWN(do_ierfcx_d4), SD_OWN(do_log_ndtr_derivative_d4),
     SD_OWN(do_lgamma_f16), SD_OWN(do_gamma_f16), SD_OWN(do_erfcx_f16),
-    SD_OWN(do_ndtri_f16), SD_OWN(do_erfinv_f16), SD_OWN(do_erfcinv_f16),
+    SD_OWN(do_ndtri_f16), SD_OWN(do_erfinv_f16), SD_OWN(do_erfcinv_f16), SD_OWN(do_ierfcx_f16), SD_OWN(do_log_ndtr_derivative_f16),
     SD_OWN(do_lgamma_f8), SD_OWN(do_gamma_f8), SD_OWN(do_erfcx_f8),
-    SD_OWN(do_ndtri_f8), SD_OWN(do_erfinv_f8), SD_OWN(do_erfcinv_f8),
+    SD_OWN(do_ndtri_f8), SD_OWN(do_erfinv_f8), SD_OWN(do_erfcinv_f8), SD_OWN(do_ierfcx_f8), SD_OWN(do_log_ndtr_derivative_f8),
     SD_BESSEL(SD_OWN, _d8), SD_BESSEL(SD_OWN, _d4), SD_BESSEL(SD_OWN, _f16), SD_BESSEL(SD_OWN, _f8),
 #endif
     {"", 0}};

@@ -50,14 +50,19 @@ IN_HALVES(do_k0)
 IN_HALVES(do_k1)
 IN_HALVES(do_k0e)
 IN_HALVES(do_k1e)
-SLOW V NAME(do_power)(V x, V y) {
-  union { V whole; NAME(sd_half) half[2]; } a = {x}, b = {y};
-  for (int k = 0; k < 2; k++)
-    a.half[k] = __builtin_convertvector(
-        IN_DOUBLE(do_short_power)(__builtin_convertvector(a.half[k], IN_DOUBLE(sd_v)),
-                                  __builtin_convertvector(b.half[k], IN_DOUBLE(sd_v))), NAME(sd_half));
-  return a.whole;
-}
+#define TWO_IN_HALVES(f, own) \
+  SLOW V NAME(f)(V x, V y) { \
+    union { V whole; NAME(sd_half) half[2]; } a = {x}, b = {y}; \
+    for (int k = 0; k < 2; k++) \
+      a.half[k] = __builtin_convertvector( \
+          IN_DOUBLE(own)(__builtin_convertvector(a.half[k], IN_DOUBLE(sd_v)), \
+                         __builtin_convertvector(b.half[k], IN_DOUBLE(sd_v))), NAME(sd_half)); \
+    return a.whole; \
+  }
+TWO_IN_HALVES(do_power, do_short_power)
+TWO_IN_HALVES(do_ierfcx, do_ierfcx)
+TWO_IN_HALVES(do_log_ndtr_derivative, do_log_ndtr_derivative)
+#undef TWO_IN_HALVES
 #undef IN_DOUBLE
 #undef IN_HALVES
 #endif

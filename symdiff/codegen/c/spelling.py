@@ -197,11 +197,15 @@ _OWN = {
     "ndtri": (_SPECIAL, 4, ""),
     "erfinv": (_SPECIAL, 4, ""),
     "erfcinv": (_SPECIAL, 4, ""),
+    "ierfcx": (_SPECIAL, 4, "sd_ierfcx"),
+    "log_ndtr_derivative": (_SPECIAL, 4, "sd_log_ndtr_derivative"),
     **dict.fromkeys(_BESSEL, (_SPECIAL, 4, "")),
 }
 
 #: Functions that float32 has by halves of its vectors: generated code calls the compiled package's through pointers.
-_IN_HALVES = frozenset(("power", "lgamma", "gamma", "erfcx", "ndtri", "erfinv", "erfcinv", *_BESSEL))
+_IN_HALVES = frozenset(
+    ("power", "lgamma", "gamma", "erfcx", "ierfcx", "log_ndtr_derivative", "ndtri", "erfinv", "erfcinv", *_BESSEL)
+)
 
 
 @cache

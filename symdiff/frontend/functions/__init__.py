@@ -9,6 +9,7 @@ Invariants
     * No formula holds a placeholder of a function that has been left.
 Files
     closing      scopes of placeholders, and what a function takes from outside
+    constrained  minima within constraints
     custom       functions whose derivative their author gives; functions of numbers that Python calls
     newton       Newton's method as loops that end by themselves
     recurrence   scan, iterate, while_loop and sum_over

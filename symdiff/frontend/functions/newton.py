@@ -23,7 +23,7 @@ from ..array import Array
 from ..numpy.shaping import eye
 from .recurrence import while_loop
 
-__all__ = ["Equations", "Found", "attracted", "bracketed", "descended", "largest", "searched", "solved"]
+__all__ = ["Equations", "Found", "attracted", "bracketed", "descended", "largest", "magnitude", "searched", "solved"]
 
 
 #: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
@@ -40,6 +40,8 @@ HALVES = 6.0
 #: Steps of a fixed point that are repeated, the part of the largest residual at which these end, and how often the
 #: derivative is squared that tells where they lead.
 REPEATS, FALLEN, SQUARINGS = 64, 2.0**-24, 6
+#: Multiple of a step of Newton's to a minimum that the next one is at most.
+LONGER = 4.0
 #: Part of each square that Levenberg and Marquardt's first step adds to it.
 DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.
@@ -380,16 +382,21 @@ def descended(
         own = damped_step(matrix, slope, damping) if squares else downhill(matrix, slope)
         # where f is the same up to rounding, the gradient tells
         same = abs(value - least) <= 2.0**-49 * g.at(terms, x)
-        better = (value < least) | (same & (steep < steepest))
+        # a point from which no step leads on is none
+        better = ((value < least) | (same & (steep < steepest))) & (largest(own) < np.inf)
         # the slope along the step, of that at its begin: negative beyond a minimum
         turned = np.sum(slope * change) / along
         # two full steps of Newton's tell that the next one would be rounding
         full = np.all(change == newton)
         full = full if ends is None else full & np.all(x == base + change)
         quick = better & full & g.ends(largest(x), largest(own), largest(newton), 2)
+        # a step is no longer than a multiple of the one before, where many quarters were taken of that
+        moved = largest(x - base)
+        longest = np.where(moved > 0.0, LONGER * moved / largest(own), 1.0)
+        taken = own if squares else np.where(longest < 1.0, longest * own, own)
         base, least = np.where(better, x, base), np.where(better, value, least)
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
-        change = np.where(better, own, 0.25 * change)
+        change = np.where(better, taken, 0.25 * change)
         small = np.all(g.small(x, slope))
         stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
@@ -420,12 +427,16 @@ def descended(
 
 
 def downhill(matrix: Array, slope: Array) -> Any:
-    """Return Newton's step with the absolute values of the eigenvalues, along which f falls."""
+    """Return Newton's step with the absolute values of the eigenvalues, along which f falls.
+
+    Without curvature that is the negative slope.
+    """
     if not slope.ndim:
-        return -slope / abs(matrix)
+        return -slope / np.where(matrix == 0.0, 1.0, abs(matrix))
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
     size = abs(values)
-    size = np.maximum(size, 2.0**-40 * np.max(size))
+    most = np.max(size)
+    size = np.maximum(size, np.where(most == 0.0, 1.0, 2.0**-40 * most))
     flat = np.reshape(slope, (-1,))
     return np.reshape(-(vectors @ ((flat @ vectors) / size)), slope.shape)
 

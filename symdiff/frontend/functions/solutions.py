@@ -36,6 +36,7 @@ from ...graph.sizes import Shape, show
 from ...ground.guard import described, guarded, is_function, users
 from ...ground.stages import later
 from ...rewrite import simplify
+from ...rewrite.facts import sign_of
 from ..array import Array
 from ..numpy.operands import as_node, provenance_of
 from ..symbols import array as make_input
@@ -43,7 +44,7 @@ from ..sympy import Inputs, from_sympy, is_sympy
 from .closing import called, captured_by
 from .newton import Equations, Found, attracted, bracketed, descended, largest, searched, solved
 
-__all__ = ["fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
+__all__ = ["Search", "fixed_point", "laplace", "minimizer", "root", "solutions_in", "squares_in"]
 
 #: NumPy over symbols: its stubs know arrays of numbers alone.
 np: Any = numpy
@@ -113,7 +114,7 @@ def root(
     2.0 0.25
     """
     g, x = _read(g, x)
-    asked = _Asked("root", x, start, bracket, at_most, tol)
+    asked = Search("root", x, start, bracket, at_most, tol)
     return asked.solution(asked.formula(g, "g"))
 
 
@@ -155,7 +156,7 @@ def fixed_point(step: Any, x: Any, start: Any, at_most: int = AT_MOST, tol: floa
            [10.905, 18.911]])
     """
     step, x = _read(step, x)
-    asked = _Asked("fixed_point", x, start, None, at_most, tol)
+    asked = Search("fixed_point", x, start, None, at_most, tol)
     formula = asked.formula(step, "step")
     return asked.solution(asked.unknown - formula, formula)
 
@@ -217,13 +218,15 @@ def minimizer(
     f, x = _read(f, x)
     squares = method == "levenberg-marquardt"
     most = (10 if squares else 1) * AT_MOST if at_most is None else at_most
-    asked = _Asked("minimizer", x, start, None, most, tol)
+    asked = Search("minimizer", x, start, None, most, tol)
     asked.bounds = _bounds(asked, bounds)
     formula = asked.formula(f, "f", ())
     slope = jacobian(formula, asked.unknown, "zero", {}, Trail())
     curvature = jacobian(slope, asked.unknown, "zero", {}, Trail())
     normal = _normal_matrix(formula, asked.unknown) if squares else curvature
     asked.squares = squares
+    # of one unknown of what is convex, the slope alone tells where f falls
+    asked.is_root = not (squares or asked.bounds or asked.unknown.ndim) and sign_of(curvature) == 1
     return asked.solution(_held(asked, slope), formula, objective=(formula, slope, normal))
 
 
@@ -307,7 +310,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     -2.0
     """
     f, u = _read(f, u)
-    asked = _Asked("laplace", u, start, None, at_most, tol)
+    asked = Search("laplace", u, start, None, at_most, tol)
     formula = asked.formula(f, "f", ())
     own = Array(asked.symbol)
     m = minimizer(users(f)(own) if is_function(f) else f, own, start, at_most=at_most, tol=tol)
@@ -322,7 +325,7 @@ def laplace(f: Any, u: Any, start: Any = 0.0, at_most: int = AT_MOST, tol: float
     return integral
 
 
-def _held(asked: _Asked, slope: Node) -> Node:
+def _held(asked: Search, slope: Node) -> Node:
     """Return the equations of a minimum: of elements that a bound holds that they are at the bound."""
     if not asked.bounds:
         return slope
@@ -333,7 +336,7 @@ def _held(asked: _Asked, slope: Node) -> Node:
     return held.node
 
 
-class _Asked:
+class Search:
     """Request of one call, with the unknown as a placeholder of the formula's own."""
 
     def __init__(self, name: str, x: Any, start: Any, bracket: Any, at_most: Any, tol: Any) -> None:
@@ -371,7 +374,7 @@ class _Asked:
             _within(f"the start of {name}", self.start, self.ends, "bracket")
         self.unknown = placeholder(("unknown",), symbol.shape)
         self.bounds: list[Node] = []
-        self.squares = False
+        self.squares = self.is_root = False
 
     def formula(self, value: Any, what: str, shape: Shape | None = None) -> Node:
         """Return a formula of the unknown, or what a function gives for it; by default of the unknown's shape."""
@@ -390,10 +393,18 @@ class _Asked:
             )
         return inside
 
-    def solution(self, equations: Node, *written: Node, objective: tuple[Node, ...] = ()) -> Array:
+    def solution(
+        self,
+        equations: Node,
+        *written: Node,
+        objective: tuple[Node, ...] = (),
+        settled: Node | None = None,
+        begin: Node | None = None,
+    ) -> Array:
         """Return the node of a solution of equations of the unknown.
 
-        ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian.
+        ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian;
+        ``settled`` is where solutions have derivatives, and ``begin`` a point near one, in place of the start.
         """
         operands = [*([] if self.start is None else [self.start]), *self.ends, *self.bounds]
         self._refuse_positions([equations])
@@ -402,10 +413,13 @@ class _Asked:
         # the search has the form of numbers that its slope has, and parts in common with it
         searched = simplify([equations, *objective[:1]])
         formulas = [*searched, equations, slope, *objective[1:], *(written or (equations,))]
+        formulas += [node for node in (settled, begin) if node is not None]
         captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
         stable, *closed = substitute(formulas, {arg: plain[arg] for arg in captured})
+        near = None if begin is None else Array(closed.pop())
+        calm = None if settled is None else closed.pop()
         lowest = [closed.pop(0)] if objective else []
         equations, slope, *shown = closed
         g, inner = Equations(self.unknown, equations, slope, self.tol), [Array(plain[node]) for node in operands]
@@ -414,10 +428,11 @@ class _Asked:
             gradient = Equations(self.unknown, first, second, self.tol)
         else:
             gradient = Equations(self.unknown, stable, slope, self.tol)
-        found = self._found(gradient, lowest, inner)
-        settled = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
+        found = self._found(gradient, lowest, inner if near is None else [near, *inner[1:]])
+        still = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
+        still = still if calm is None else g.at(calm, found.x)
         given = tuple([args.index(node) for node in operands])
-        rule, body = _ruled(self, g, found, settled, tuple(plain.values()), tuple(shown), given)
+        rule, body = _ruled(self, g, found, still, tuple(plain.values()), tuple(shown), given)
         node = custom_node(rule, args, body)
         return Array(node, provenance_of(*(Array(arg) for arg in args), node))
 
@@ -427,7 +442,7 @@ class _Asked:
             lower, upper = operands[-2:]
             return bracketed(g, start, (lower, upper), self.at_most)
         assert start is not None
-        if objective:
+        if objective and not self.is_root:
             ends = (operands[-2], operands[-1]) if self.bounds else None
             return descended(objective[0], g, start, ends, self.at_most, self.squares)
         return (attracted if self.name == "fixed_point" else searched)(g, start, self.at_most)
@@ -441,7 +456,7 @@ class _Asked:
 
 
 def _ruled(
-    asked: _Asked,
+    asked: Search,
     g: Equations,
     found: Found,
     settled: Array | None,
@@ -603,7 +618,7 @@ def _ends(name: str, bracket: Any) -> list[Node]:
     return ends
 
 
-def _bounds(asked: _Asked, bounds: Any) -> list[Node]:
+def _bounds(asked: Search, bounds: Any) -> list[Node]:
     if bounds is None:
         return []
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:

@@ -137,10 +137,10 @@ def _floor_divide(x: Node, y: Node) -> Node:
 
 
 def _sigmoid_slope(x: Node) -> Node:
-    # the function is even; exp(-|x|) cannot overflow, and log1p(exp(x)) takes it too
+    # the function is even; exp(-|x|) cannot overflow, and log1p(exp(x)) takes it too, and the sigmoid the quotient
     small = exp(-absolute(x))
-    root = 1.0 + small
-    return small / (root * root)
+    part = 1.0 / (1.0 + small)
+    return small * part * part
 
 
 def _log1p_exp(x: Node) -> Node:

@@ -329,7 +329,8 @@ def has_multiples(x: Node) -> bool:
     values = _values(x)
     if values is None:
         return False
-    values = values[:, np.isfinite(values).all(axis=0) & (np.ptp(values, axis=0) > 1e-9)]
+    values = values[:, np.isfinite(values).all(axis=0)]
+    values = values[:, np.ptp(values, axis=0) > 1e-9]
     return len({*map(tuple, np.round(values / values[0], _DIGITS).T.tolist())}) < len(values[0])
 
 
