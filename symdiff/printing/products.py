@@ -211,7 +211,9 @@ _COFUNCTIONS = {"tan": (2, "sin"), "tanh": (1, "sinh")}
 def by_fewer_functions(product: CollectedProduct) -> CollectedProduct:
     """Write (1 + tan²) / tan² as 1 / sin², sech / tanh as 1 / sinh, x / sqrt(x) as sqrt(x), x² + y² as hypot(x, y)²."""
     for roots, bases, n in ((product.over, product.under, -1), (product.under, product.over, 1)):
-        for root in [base for base in roots if base.is_root and bases.get(base.args[0])]:
+        for root in [base for base in roots if base.is_root]:
+            if not roots.get(root) or not bases.get(root.args[0]):
+                continue
             _drop(roots, root)
             _drop(bases, root.args[0])
             product.take(root, n)

@@ -112,7 +112,7 @@ ROWS = [
     Row("2*h*n**3/c**2/(exp(h*n/(k*t))-1)", "t", {"h": (), "n": (), "c": (), "k": (), "t": ()},
         "q = h * n / (k * t)\n2 * h ** 2 * n ** 4 / (k * t ** 2 * c ** 2 * (1 - exp(-q)) * (exp(q) - 1))"),
     Row("1/(exp(a/t)-1)", "t", {"a": (), "t": ()},
-        "0.25 * a / (t ** 2 * sinh(0.5 * a / t) ** 2)"),
+        "a * exp(a / t) / (t ** 2 * (exp(a / t) - 1) ** 2)"),
     Row("h*n**3/(exp(h*n/k)-1)", "n", {"h": (), "n": (), "k": ()},
         "q = h * n / k\nh * n ** 2 * (3 - h * n / (k * (1 - exp(-q)))) / (exp(q) - 1)"),
     # a bond's price by its yield, and SABR's logarithm by its argument

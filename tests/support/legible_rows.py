@@ -257,8 +257,8 @@ STATISTICS = [
         f"t1 = {D1[1:-1]}\n"
         "S * exp(-0.5 * t1 ** 2 / (T * s ** 2)) * t1 * (t1 / (sqrt(T) * s ** 2) - sqrt(T)) / (sqrt(2 * pi) * s)", 2),
     Row(PRICE, "T", OPTION,
-        "K * r * ndtr((log(S / K) + T * (r - 0.5 * s ** 2)) / (s * sqrt(T))) * exp(-r * T) + "
-        f"0.5 * s * S * exp(-0.5 * {D1} ** 2 / (T * s ** 2)) / (sqrt(2 * pi) * sqrt(T))"),
+        "t1 = log(S / K) + T * (r - 0.5 * s ** 2)\nK * r * ndtr(t1 / (s * sqrt(T))) * exp(-r * T) + "
+        "0.5 * s * K * exp(-(0.5 * t1 ** 2 / (T * s ** 2) + T * r)) / (sqrt(2 * pi) * sqrt(T))"),
     Row("sum(p*log(2*p/(p + q))) + sum(q*log(2*q/(p + q)))", "p", SHARE, "log(2 * p / (p + q))"),
     Row("a*log(a/(a + 2*b)) + 2*b*log(b/(a + 2*b))", "a", SHARE, "log(a / (a + 2 * b))"),
     Row(MATERN_3.format(r="norm(x - y)"), "x", KERNEL,
