@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..graph import REAL, Node, constant, inputs_of, label_sizes, postorder, reshape, slicing, zeros
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.reference.interpret import evaluate
-from ..graph.scalars.arithmetic import factors_of
+from ..graph.scalars.arithmetic import PRODUCTS, factors_of
 from ..graph.scalars.functions import FUNCTIONS, scalar_constant
 from ..graph.sizes import fixed
 from ..rewrite.matrices.entries import array_of
@@ -82,7 +82,7 @@ def _elements(
 ) -> Elements | None:
     """Return the elements of a node, by those of its arguments."""
     args = [known[arg] for arg in node.args]
-    if not inputs_of([node]) and node.op in STRUCTURE | {"constant"}:
+    if not inputs_of([node]) and (node.is_constant or node.op in STRUCTURE):
         (value,) = evaluate([node], {})
         return _filled(shape, [constant(x) for x in np.ravel(value)])
     if node.is_input and node.dtype is REAL:
@@ -111,7 +111,8 @@ def _elements(
 
 def _applied(op: str, args: Sequence[Node]) -> Node:
     """Apply a function; 0 of a matrix is 0 whatever it is multiplied by, as where it is multiplied whole."""
-    if op == "multiply" and any(scalar_constant(arg) == 0.0 for arg in args):
+    nothing = [scalar_constant(arg) == 0.0 for arg in args]
+    if op in PRODUCTS and (nothing[0] or (any(nothing) and op != "divide")):
         return constant(0.0)
     if op in ("add", "subtract") and scalar_constant(args[1]) == 0.0:
         return args[0]

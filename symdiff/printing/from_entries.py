@@ -38,7 +38,7 @@ from ..graph import (
 )
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import einsum
-from ..graph.kinds import EXPONENTIAL
+from ..graph.kinds import bit_of
 from ..graph.primitives import EACH, TOGETHER
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PowerProduct
@@ -174,6 +174,8 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
     return reshape(node, shape)
 
 
+#: Quotients by sums of exponentials, and integrals of densities, beside which these cancel.
+_MEETING = bit_of("sech") | bit_of("ndtr")
 #: The entries that are no structural zeros, by their places.
 Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
@@ -310,7 +312,7 @@ def _shortest(derivative: Node) -> Node:
     """Return a derivative collected, with its columns as vectors where that is shorter."""
     order = postorder([derivative])
     plain = collect(derivative)
-    shorter = shorten(plain) if plain.below & EXPONENTIAL else plain  # exponentials that were apart may have met
+    shorter = shorten(plain) if plain.below & _MEETING else plain  # exponentials that were apart may have met
     if shorter is not plain:
         plain = min(plain, shorter, key=_cost)
     if not has_unit_axes(order):

@@ -207,7 +207,7 @@ def _sign_of_choice(node: Node) -> Node | None:
             continue
         condition, *branches = arg.args
         for place in (0, 1):
-            if branches[place].op == "negative" and number(branches[1 - place]) == 0.0:
+            if branches[place].is_negation and number(branches[1 - place]) == 0.0:
                 branches[place] = branches[place].args[0]
                 positive = spread(settle(where(condition, *branches)), arg.shape)
                 args = (*node.args[:k], positive, *node.args[k + 1 :])
