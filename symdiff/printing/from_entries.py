@@ -312,7 +312,8 @@ def _shortest(derivative: Node) -> Node:
     """Return a derivative collected, with its columns as vectors where that is shorter."""
     order = postorder([derivative])
     plain = collect(derivative)
-    shorter = shorten(plain) if plain.below & _MEETING else plain  # exponentials that were apart may have met
+    meets = not plain.shape and plain.below & _MEETING
+    shorter = shorten(plain) if meets else plain  # exponentials that were apart may have met
     if shorter is not plain:
         plain = min(plain, shorter, key=_cost)
     if not has_unit_axes(order):

@@ -147,17 +147,17 @@ LOGARITHMS = (
     Identity("1 + sinh(x)**2 -> cosh(x)**2", "stability"),
 
     # Functions of the inverses of others. DLMF 4.16, 4.30
-    Identity("cos(arcsin(x)) -> sqrt(one_minus_square(x))", "stability"),
-    Identity("sin(arccos(x)) -> sqrt(one_minus_square(x))", "stability"),
-    Identity("tan(arcsin(x)) -> x / sqrt(one_minus_square(x))", "stability"),
-    Identity("sin(arctan(x)) -> x / hypot(1, x)", "stability"),
-    Identity("cos(arctan(x)) -> 1 / hypot(1, x)", "stability"),
-    Identity("sinh(arccosh(x)) -> sqrt(x - 1) * sqrt(x + 1)", "stability"),
-    Identity("tanh(arccosh(x)) -> sqrt(x - 1) * sqrt(x + 1) / x", "stability"),
-    Identity("cosh(arcsinh(x)) -> hypot(1, x)", "stability"),
-    Identity("tanh(arcsinh(x)) -> x / hypot(1, x)", "stability"),
-    Identity("sinh(arctanh(x)) -> x / sqrt(one_minus_square(x))", "stability"),
-    Identity("cosh(arctanh(x)) -> 1 / sqrt(one_minus_square(x))", "stability"),
+    Identity("cos(arcsin(x)) -> sqrt(one_minus_square(x))", "shown"),
+    Identity("sin(arccos(x)) -> sqrt(one_minus_square(x))", "shown"),
+    Identity("tan(arcsin(x)) -> x / sqrt(one_minus_square(x))", "shown"),
+    Identity("sin(arctan(x)) -> x / hypot(1, x)", "shown"),
+    Identity("cos(arctan(x)) -> 1 / hypot(1, x)", "shown"),
+    Identity("sinh(arccosh(x)) -> sqrt(x - 1) * sqrt(x + 1)", "shown"),
+    Identity("tanh(arccosh(x)) -> sqrt(x - 1) * sqrt(x + 1) / x", "shown"),
+    Identity("cosh(arcsinh(x)) -> hypot(1, x)", "shown"),
+    Identity("tanh(arcsinh(x)) -> x / hypot(1, x)", "shown"),
+    Identity("sinh(arctanh(x)) -> x / sqrt(one_minus_square(x))", "shown"),
+    Identity("cosh(arctanh(x)) -> 1 / sqrt(one_minus_square(x))", "shown"),
 
     # Slopes of arctan(exp(x)) and arctan(sinh(x)): 1 / (1 + exp(x)**2), 1 / (1 + sinh(x)**2). DLMF 4.35.1
     Identity("lorentzian(exp(x)) -> sigmoid(-2 * x)", "stability"),

@@ -141,7 +141,7 @@ _KINDS = {
     READING: ("stability", "form", "algebra", "arrays", "reading"),
     DERIVED: ("stability", "form", "algebra", "arrays", "reading", "derived"),
     VALUES: ("stability", "form", "algebra", "arrays", "reading", "values"),
-    SHOWN: ("form", "algebra", "arrays", "reading", "derived", "shown"),
+    SHOWN: ("form", "algebra", "arrays", "reading", "differentiated", "derived", "shown"),
 }
 
 
