@@ -358,7 +358,8 @@ SLOW V NAME(do_ierfcx)(V n, V x) {
    h = sqrt(2 / pi) / erfcx(z) and -h sqrt(2) exp(z^2) i erfc(z) / erfcx(z) below 0, and from the density above, whose
    square has twice the digits. */
 SLOW V NAME(do_log_ndtr_derivative)(V n, V x) {
-  V z = B(0x1.6a09e667f3bcdp-1) * (V)((M)x & ~SIGN), w = NAME(do_erfcx)(z), r = B(0x1.9884533d43651p-1) / w;
+  V a = (V)((M)x & ~SIGN), z = B(0x1.6a09e667f3bcdp-1) * a, w = NAME(do_erfcx)(z);
+  V r = NAME(do_pick)((M)(z >= B(0x1p30)), a, B(0x1.9884533d43651p-1) / w); /* far out w leaves the range */
   M above = (M)(x > B(0.0)), second = (M)(n == B(2.0)), other = ~(M)(n == B(1.0)) & ~second;
   if (NAME(do_any)(above)) {
     V c = NAME(do_least)(B(0x1p6), x), h = c * c, e = NAME(do_exp)(B(-0.5) * h);
