@@ -158,7 +158,7 @@ def _none_of_them(node: Node) -> Node | None:
             left += part.args
         elif part.is_multiplication and (factor := number(part.args[0])) is not None and isfinite(factor):
             left.append(part.args[1])
-        elif part.op == "divide" and (part.args[1].op == "size" or _is_finite_divisor(part.args[1])):
+        elif part.is_division and (part.args[1].is_size or _is_finite_divisor(part.args[1])):
             left.append(part.args[0])
         elif not _is_empty_sum(part, count):
             return None

@@ -457,10 +457,11 @@ def test_our_own_functions_of_every_width(op: str, edges: Any, ranges: Any) -> N
             np.testing.assert_array_equal(out, first)
 
 
-@pytest.mark.parametrize("op", sorted(op for op in _IN_HALVES if FUNCTIONS[op].arity == 1))
+@pytest.mark.parametrize("op", sorted(_IN_HALVES - {"power"}))
 def test_our_own_functions_of_float32_are_those_of_float64_rounded(op: str) -> None:
     t = Tape(("x", ()))
-    t.out((), [t.op(op, t.load(0))])
+    order = [t.const(1.0)] * (FUNCTIONS[op].arity - 1)
+    t.out((), [t.op(op, *order, t.load(0))])
     program = t.program()
     rng = np.random.default_rng(0)
     edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, -3.0, 1e-45, -1e-45, 1e38, -1e38, 0.5, 34.5, 35.5]

@@ -249,10 +249,14 @@ def _of_powers(x: Node, y: Node, p: Node) -> tuple[Node, Node | None]:
 _FEW = 8
 
 
+def _terms_of_both(x: Node, y: Node) -> list[tuple[float, Node]]:
+    return [(side * sign, term) for side, whole in ((1.0, x), (-1.0, y))
+            for sign, term in terms_of(whole, _TERMS, look=peel).parts]  # fmt: skip
+
+
 def _terms_of_distance(x: Node, y: Node) -> list[tuple[float, Node]]:
     """Return the terms of x - y, in which numbers are one."""
-    terms = [(side * sign, term) for side, whole in ((1.0, x), (-1.0, y))
-             for sign, term in terms_of(whole, _TERMS, look=peel).parts]  # fmt: skip
+    terms = _terms_of_both(x, y)
     numbers = [sign * value for sign, term in terms if (value := scalar_constant(term)) is not None]
     rest = [(sign, term) for sign, term in terms if scalar_constant(term) is None]
     total = math.fsum(numbers)
@@ -313,9 +317,7 @@ def _may_be_function(term: Node) -> bool:
 
 def _multiple(found: _Difference, below: Node) -> PowerProduct | None:
     """Return k with x - y = k d, for a divisor d."""
-    sides = [(side * sign, term) for side, whole in ((1.0, found.x), (-1.0, found.y))
-             for sign, term in terms_of(whole, _TERMS, look=peel).parts]  # fmt: skip
-    known = [monomial(sign, term) for sign, term in sides]
+    known = [monomial(sign, term) for sign, term in _terms_of_both(found.x, found.y)]
     terms = terms_in(below)
     if terms is None or None in known:  # a term that is left out would be taken for 0
         return None

@@ -23,7 +23,7 @@ from ...graph import (
     sum_axes,
 )
 from ...graph.kinds import OF_SQUARE
-from ...graph.scalars.arithmetic import PRODUCTS, factors_of, peel, without_numbers
+from ...graph.scalars.arithmetic import PRODUCTS, factors_of, one_less, peel, without_numbers
 from ...graph.scalars.functions import compare, scalar_constant, where
 from ...graph.scalars.remainders import REMAINDERS
 from ..facts import is_positive
@@ -40,8 +40,6 @@ _FEW = 2
 _ROWS = frozenset(each.name_by_square for each in REMAINDERS if each.even)
 #: Most factors of a product that are searched for a length and its direction.
 _FACTORS = 8
-#: Largest denominator of an exponent.
-_ORDERS = 1000
 #: Most nodes that are searched for one scalar.
 _NODES = 100
 
@@ -341,11 +339,7 @@ def _as_root(divisor: Node, n: float) -> tuple[Node, Node] | None:
         length, power = divisor.args[0], 0.5
     if power is None or not -1.0 < n * power < 0.0 or not (length.op == "hypot" or is_length(length)):
         return None
-    from fractions import Fraction  # not needed by most programs
-
-    near = Fraction(n * power).limit_denominator(_ORDERS)  # 1 - 1/3 is 2/3
-    left = float(near + 1) if float(near) == n * power else n * power + 1.0
-    return length, elementwise("power", (length, constant(left)))
+    return length, elementwise("power", (length, constant(-one_less(-n * power))))
 
 
 def _direction_of(length: Node) -> Node:

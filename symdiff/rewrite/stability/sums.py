@@ -28,7 +28,7 @@ from ...graph.scalars.arithmetic import peel
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...graph.sizes import Shape
 from ..facts import is_positive
-from ..rewriter import is_number, rule, spread
+from ..rewriter import is_number, rule, spread, stabilize
 from .exponents import (
     ONE,
     ExponentialProduct,
@@ -281,17 +281,18 @@ def _by_name(node: Node) -> Node:
     return elementwise(FUNCTIONS[node.op].logarithm, node.args)
 
 
+def _by_equation(node: Node) -> Node:
+    return stabilize([elementwise("log", (node,))])[0]
+
+
+#: Quotients whose logarithms have equations; they are functions with an order, which is 0.
+_QUOTIENTS = frozenset(("sinh_remainder_1", "csch_quotient", "exp_remainder_1", "bernoulli_quotient"))
 #: Functions that overflow or vanish where their logarithm, which has a name, is finite.
 _LOGARITHMS: dict[str, Callable[[Node], Node]] = {
     "softmax": _log_softmax,
     **dict.fromkeys(("ndtr", "erfc", "gamma", "beta", "i0", "k0", "k1", "kv", "iv", "exp1", "expi"), _by_name),
-    "sinh_remainder_1": lambda node: elementwise("log_sinh_quotient", node.args[1:]),
-    "csch_quotient": lambda node: -elementwise("log_sinh_quotient", node.args[1:]),
-    "exp_remainder_1": lambda node: elementwise("log_exp_quotient", node.args[1:]),
-    "bernoulli_quotient": lambda node: -elementwise("log_exp_quotient", node.args[1:]),
+    **dict.fromkeys(_QUOTIENTS, _by_equation),
 }
-#: Quotients that are functions with an order, which is 0.
-_QUOTIENTS = frozenset(name for name in _LOGARITHMS if name.endswith(("_quotient", "_remainder_1")))
 #: Functions that are positive only where their arguments are.
 _OF_POSITIVE = frozenset(("gamma", "beta"))
 
