@@ -62,7 +62,7 @@ def names_of(function: Callable[..., Any], args: Any) -> list[str]:
 
 
 #: What has no counterpart, by what the message says.
-REFUSED = "complex|no counterpart|positions|depends on the arguments"
+REFUSED = "complex|no counterpart|positions|depends on the arguments|reflections decide"
 #: Not to be traced with symbols in the place of numbers, by JAX itself; in single precision within; kinks.
 UNTRACED = {"numpy.choose", "numpy.compress", "numpy.trim_zeros", "linalg.tensordot", "nn.dot_product_attention"}
 
