@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...graph import Node, constant, elementwise, postorder, rebuild
+from ...graph import Node, constant, elementwise, input, postorder, rebuild, substitute
 from ...graph.kinds import INVERSE
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, fraction_of
 from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...ground.budget import spend
 from ...ground.gc_pause import noted, notes
-from ..rewriter import READ, rule, spread
+from ..rewriter import READ, make, rule, spread
 from ..stability.exponents import linear, ratio
 from .monomials import HIGHEST
 
@@ -53,6 +53,7 @@ def _in_lowest_terms(node: Node) -> Node | None:
     whole = _Polynomials.of(order, sums) if sums else None  # (x - m)**2 stays a square
     ways = [whole, opened, *(_Polynomials.of(order, {}, by) for by in _pairs_of(opened.variables))]
     found = [made for polynomials in ways if polynomials is not None for made in polynomials.written(node)]
+    found += _by_hyperbolic_functions(node, opened.variables)
     best = min(found, key=_size)
     return spread(best, node.shape) if _size(best) < _size(node) else None
 
@@ -89,6 +90,33 @@ def _pairs_of(variables: Sequence[Node]) -> list[dict[Node, Node]]:
 def _ratio(tangent: Node) -> tuple[Node, Node]:
     """Return the sine and the cosine that a tangent is the ratio of."""
     return elementwise("sin", tangent.args), elementwise("cos", tangent.args)
+
+
+_U = input("u", ())
+_E, _DOUBLED = elementwise("exp", (_U,)), elementwise("exp", (2.0 * _U,))
+#: Functions as quotients of polynomials in exponentials. DLMF 4.28
+_IN_EXPONENTIALS = {
+    "sinh": (_DOUBLED - 1.0) / (2.0 * _E),
+    "cosh": (_DOUBLED + 1.0) / (2.0 * _E),
+    "tanh": (_DOUBLED - 1.0) / (_DOUBLED + 1.0),
+    "sech": 2.0 * _E / (_DOUBLED + 1.0),
+    "sigmoid": _E / (1.0 + _E),
+}
+
+
+def _by_hyperbolic_functions(node: Node, variables: Sequence[Node]) -> list[Node]:
+    """Return a quotient of polynomials in one exponential by hyperbolic functions, where it is one of these.
+
+    ``1 + 2 / (exp(2 x) - 1)`` is ``1 / tanh(x)``, and ``sech(x)**2 / tanh(x)`` is ``2 / sinh(2 x)``.
+    """
+    known = [one for one in variables if one.op in _IN_EXPONENTIALS]
+    if len(known) < 2 and not any(one.op == "exp" for one in variables):
+        return []
+    new = {one: substitute([_IN_EXPONENTIALS[one.op]], {_U: one.args[0]})[0] for one in known}
+    (opened,) = substitute([node], new) if new else [node]
+    order = _operations(opened)
+    polynomials = None if order is None else _Polynomials.of(order, {})
+    return [] if polynomials is None else polynomials.by_hyperbolic_functions(opened)
 
 
 def wholes_in_lowest_terms(root: Node) -> Node:
@@ -219,7 +247,11 @@ class _Polynomials:
             if not found._is_small(node):
                 return None
             spend(_TERMS)
-            above, below = found._reduced(*found._value(node))
+            above, below = found._value(node)
+            if not below.is_constant():  # before squares of roots are put in: of s (x + s) the divisor x + s is seen
+                common = above.gcd(below)
+                above, below = above / common, below / common
+            above, below = found._reduced(above, below)
             if not below or any(len(p) > _TERMS or p.total_degree() > _DEGREE for p in (above, below)):
                 return None
             found.values[node] = above, below
@@ -251,7 +283,11 @@ class _Polynomials:
             own = [self.values[arg] for arg in node.args] if is_root else []
             if own and all(below.is_constant() for _, below in own):
                 squares = [(a / b) ** len(own) for a, b in own]
-                self.squares[self.variables.index(node)] = sum(squares[1:], squares[0])
+                square, _ = self._reduced(sum(squares[1:], squares[0]), one)
+                for place, other in self.squares.items():  # hypot(1, x) beside sqrt(1 + x**2)
+                    if other == square and self.variables[place].op in _ROOTS:
+                        return self.ring.gen(place), one
+                self.squares[self.variables.index(node)] = square
             return self._variable(self.kept.get(node, node)), one
         (a, b), *others = [self.values[arg] for arg in inside]
         if node.is_power:
@@ -298,6 +334,51 @@ class _Polynomials:
                 above, below = self._reduced(above * turned, below * turned)
                 yield from self._in_lowest_terms(above, below)
 
+    def by_hyperbolic_functions(self, node: Node) -> list[Node]:
+        """Give a quotient of products of ``E**n - 1`` and ``E**n + 1``, for an exponential E, by functions of its exponent.
+
+        Of E = exp(u), ``E**n - 1`` is ``2 exp(n u / 2) sinh(n u / 2)``, and ``E**n + 1`` likewise with a cosine.
+        """
+        bases = {self.variables.index(base) for base, _ in self.exponentials.values()}
+        above, below = self.values[node]
+        if len(bases) != 1 or not above:
+            return []
+        (place,) = bases
+        (c, over), (d, under) = above.factor(), below.factor()
+        number, halves = c / d, 0
+        others: list[tuple[fmpq_mpoly, int]] = []
+        sines: dict[int, int] = {}
+        cosines: dict[int, int] = {}
+        for p, n in (*over, *((p, -n) for p, n in under)):
+            degree = int(p.degrees()[place])
+            terms = p.to_dict()
+            if not degree:
+                others.append((p, n))
+                continue
+            if len(terms) == 1 and p.total_degree() == degree:
+                halves += 2 * n * degree
+                continue
+            by_power = {powers[place]: value for powers, value in terms.items()}
+            if p.total_degree() != degree or by_power.keys() != {0, degree} or abs(by_power[0]) != abs(by_power[degree]):
+                return []
+            number *= (2 * by_power[degree]) ** n
+            halves += n * degree
+            side = sines if by_power[0] * by_power[degree] < 0 else cosines
+            side[degree] = side.get(degree, 0) + n
+        if halves:
+            return []
+        for degree in sorted({*sines, *cosines}):  # sinh(x) cosh(x) is sinh(2 x) / 2
+            a, b = sines.get(degree, 0), cosines.get(degree, 0)
+            if a * b > 0:
+                both = min(a, b, key=abs)
+                sines[degree], cosines[degree] = a - both, b - both
+                sines[2 * degree] = sines.get(2 * degree, 0) + both
+                number = number / 2**both if both > 0 else number * 2**-both
+        exponent = self.variables[place].args[0]
+        functions = [part for degree in {*sines, *cosines} for part in _hyperbolic(
+            make("multiply", constant(0.5 * degree), exponent), sines.get(degree, 0), cosines.get(degree, 0))]
+        return [self._product(number, others, functions)]
+
     def _in_lowest_terms(self, above: fmpq_mpoly, below: fmpq_mpoly) -> Iterator[Node]:
         common = above.gcd(below)
         above, below = above / common, below / common
@@ -310,8 +391,10 @@ class _Polynomials:
         if len(factors) > 1 and len(above) > 1:
             yield self._product(c / d, [(above / c, 1), *rest])
 
-    def _product(self, number: fmpq, factors: Sequence[tuple[fmpq_mpoly, int]]) -> Node:
-        parts: list[tuple[Node, int]] = []
+    def _product(
+        self, number: fmpq, factors: Sequence[tuple[fmpq_mpoly, int]], functions: Iterable[tuple[Node, int]] = ()
+    ) -> Node:
+        parts: list[tuple[Node, int]] = [*functions]
         for p, n in sorted(self._with_roots(factors), key=_place):
             turned = number < 0 and n == 1 and _has_both_signs(p)
             number = -number if turned else number
@@ -348,6 +431,15 @@ class _Polynomials:
         for c, term in terms[1:]:
             total = elementwise("add" if sign * c > 0 else "subtract", (total, term))
         return total, sign
+
+
+def _hyperbolic(x: Node, sines: int, cosines: int) -> list[tuple[Node, int]]:
+    """Return ``sinh(x)**sines cosh(x)**cosines`` as powers of the functions that books write."""
+    both = min(abs(sines), abs(cosines)) * (1 if sines > 0 else -1) if sines * cosines < 0 else 0
+    sines, cosines = sines - both, cosines + both
+    cosine = ("cosh", cosines) if cosines > 0 else ("sech", -cosines)
+    functions = (("tanh", both), ("sinh", sines), cosine)
+    return [(make(name, x), n) for name, n in functions if n]
 
 
 def _as_powers(exponentials: Sequence[Node]) -> dict[Node, tuple[Node, int]]:
