@@ -48,6 +48,7 @@ from .products import (
     by_fewer_functions,
     directed,
     multiplied_in,
+    ratio,
     times,
     whole_exponent,
     without,
@@ -197,7 +198,7 @@ def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
     """
     common = _common(terms, lambda base: not is_leaf(base))
     if common.over or common.under:
-        common = _common(terms, lambda base: not is_leaf(base) or _is_shorter_in_front(base, terms))
+        common = _common(terms, lambda base: not is_leaf(base) or _saved_in_front(base, terms) > 0)
     whole = _common(terms, lambda base: True)
     numbers = [abs(term.number) for term in terms]
     if whole.number == 1.0 and all(c.is_integer() and c < _LARGEST for c in numbers):
@@ -230,14 +231,23 @@ def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -
     return result
 
 
-def _is_shorter_in_front(base: Node, terms: Sequence[CollectedProduct]) -> bool:
-    """Tell whether a scalar that all terms have is written with fewer signs in front of their sum."""
+def _common_number(terms: Sequence[CollectedProduct]) -> float:
+    """Return the least of the numbers of terms if all others are multiples of it, else 1."""
+    numbers = [abs(term.number) for term in terms]
+    least = min(numbers)
+    return least if least and (least.is_integer() or 1.0 not in numbers) and all(ratio(c, least).is_integer() for c in numbers) else 1.0
+
+
+def _saved_in_front(base: Node, terms: Sequence[CollectedProduct]) -> int:
+    """Return how many signs fewer a scalar that all terms have is written with in front of their sum."""
+    if base.shape:
+        return -1
     powers = [term.over.get(base, 0) for term in terms]
     least = min(powers)
     by_themselves = [len(term.over) == 1 and abs(term.number) == 1 for term in terms]
     alone = sum(n == least and own for n, own in zip(powers, by_themselves, strict=True))
     saved = sum(min(n, 2) - min(n - least, 2) for n in powers) - min(least, 2) - alone
-    return not base.shape and saved > 0
+    return saved
 
 
 def _have_more(terms: Sequence[CollectedProduct], others: Sequence[CollectedProduct]) -> bool:
@@ -397,9 +407,14 @@ class _Collector:
                     continue
         for side, sign in ((product.over, 1), (product.under, -1)):
             for base, n in [(base, n) for base, n in side.items() if base in self.sums]:
-                common = _common(self.sums[base], partial(_is_shorter_in_front, terms=self.sums[base]))
+                terms = self.sums[base]
+                # what stands beside the sum already is written once
+                common = _common(terms, lambda factor: factor in side or _saved_in_front(factor, terms) >= 0)  # noqa: B023
+                number = _common_number(terms)
+                if common.number in (1.0, -1.0) and (common.over or not number.is_integer()):
+                    common.number *= number
                 beside = len(product.over) + len(product.under) - 1
-                if common.over and (abs(product.number) != 1.0 or beside):
+                if (common.over or not number.is_integer()) and (abs(product.number) != 1.0 or beside):
                     del side[base]
                     product.merge(self.in_front(common, self.sums[base], base.shape), sign * n)
                 elif n == 1 and (found := multiplied_in(side, self.sums[base], base)):

@@ -325,8 +325,8 @@ def with_roots(factors: Mapping[Node, int]) -> dict[Node, int]:
 def multiplied_in(
     side: dict[Node, int], terms: Sequence[CollectedProduct], whole: Node
 ) -> list[CollectedProduct] | None:
-    """Multiply a positive scalar beside a sum into its terms where that is shorter: v (1 + x / v) is v + x."""
-    for base in [base for base, n in side.items() if n == 1 and base is not whole and is_surely_positive(base)]:
+    """Multiply a scalar beside a sum into its terms where that is shorter: v (1 + x / v) is v + x."""
+    for base in [base for base, n in side.items() if n == 1 and base is not whole and _cancels(base)]:
         below = sum(term.under.get(base, 0) == 1 for term in terms)
         if base.shape or not below or 2 * below < len(terms):
             continue
@@ -338,12 +338,18 @@ def multiplied_in(
     return None
 
 
+def ratio(a: float, b: float) -> float:
+    """Return a / b; a whole number from which it differs by rounding."""
+    found = a / b
+    return float(round(found)) if math.isclose(found, round(found), rel_tol=2.0**-51) else found
+
+
 def without(term: CollectedProduct, common: CollectedProduct) -> CollectedProduct:
     """Return a term divided by what it has in common with others."""
     over = {base: n - common.over.get(base, 0) for base, n in term.over.items()}
     under = {base: n - common.under.get(base, 0) for base, n in term.under.items()}
     return CollectedProduct(
-        term.number / common.number,
+        ratio(term.number, common.number),
         {base: n for base, n in over.items() if n},
         {base: n for base, n in under.items() if n},
     )
