@@ -47,6 +47,7 @@ from .products import (
     as_number,
     by_fewer_functions,
     directed,
+    has_roots,
     multiplied_in,
     ratio,
     times,
@@ -375,7 +376,8 @@ class _Collector:
             else:  # a sum inside: it stands in this product alone
                 result.take(self.sum(part), power)
         for made, power in shared:
-            if result.meets(self.parts[made]) or self.parts[made] == CollectedProduct(-1.0, self.parts[made].over):
+            inside = self.parts[made]
+            if result.meets(inside) or inside == CollectedProduct(-1.0, inside.over) or has_roots(inside, power):
                 result.merge(self.parts[made], power)
             else:
                 result.take(made, power)
@@ -431,6 +433,7 @@ class _Collector:
                 together = self.length(terms)
                 for term in terms:
                     term.take(base, -n)
+                terms = [by_fewer_functions(term) for term in terms]
                 if self.length(terms) <= together:
                     result = CollectedProduct(product.number)
                     result.take(self.added(terms, whole.shape), 1)
@@ -587,7 +590,7 @@ class _Collector:
             alike = without_opposites(alike) or alike
             if len(alike) < len(multiplied) and self.length(alike) <= self.length(terms):
                 terms = alike
-            terms = self.linear(self.along(terms))
+            terms = self.linear(self.along(self.in_one_power(terms)))
             if terms == before:
                 break
         if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
@@ -656,6 +659,42 @@ class _Collector:
             for base in (*term.over, *term.under):
                 total += self.lengths[base] if base in self.sums else 1
         return total
+
+    def in_one_power(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
+        """Write powers whose exponents differ by whole numbers by the lowest: x**p / x - x**(p - 1) y by x**(p - 1)."""
+        exponents: dict[Node, list[tuple[dict[Node | None, float], Node]]] = {}
+        for base in dict.fromkeys(base for term in terms for base in term.over if base.is_power):
+            if number(base.args[1]) is None:
+                exponents.setdefault(base.args[0], []).append((linear(base.args[1]), base))
+        lowest: dict[Node, tuple[Node, int]] = {}
+        for powers in exponents.values():
+            for exponent, power in powers:
+                alike = [(exponent.get(None, 0.0) - other.get(None, 0.0), least) for other, least in powers
+                         if {**exponent, None: 0.0} == {**other, None: 0.0}]  # fmt: skip
+                steps, least = max(alike, key=lambda pair: pair[0])
+                if steps and steps.is_integer() and steps <= WINDOW:
+                    lowest[power] = least, int(steps)
+        if not lowest:
+            return terms
+        written = []
+        for term in terms:
+            made = CollectedProduct(term.number, {}, dict(term.under))
+            for base, n in term.over.items():
+                least, steps = lowest.get(base, (base, 0))
+                made.take(least, n)
+                made.take(least.args[0] if steps else least, n * steps)
+            written.append(made)
+        written = like_terms(written)
+        return written if self.length_with_powers(written) <= self.length_with_powers(terms) else terms
+
+    def length_with_powers(self, terms: Sequence[CollectedProduct]) -> int:
+        """Return how many factors are written, those of the bases of powers too, and once what is in front of all."""
+        def extra(base: Node) -> int:
+            return self.lengths.get(base.args[0], 0) if base.is_power else 0
+
+        more = sum(extra(base) for term in terms for base in term.over)
+        in_front = sum(1 + extra(base) for base in _common(terms, lambda _: True).over)
+        return self.length(terms) + more - (len(terms) - 1) * in_front
 
     def along(self, terms: list[CollectedProduct]) -> list[CollectedProduct]:
         """Multiply out lengths beside directions, where vectors that are like others come of it."""

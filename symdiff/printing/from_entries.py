@@ -46,7 +46,7 @@ from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed
 from ..ground.gc_pause import paused
 from ..rewrite.cancelling.kinks import without_limits
-from ..rewrite.cancelling.lowest_terms import wholes_in_lowest_terms
+from ..rewrite.cancelling.lowest_terms import on_one_denominator, wholes_in_lowest_terms
 from ..rewrite.cancelling.monomials import monomial, total_of, written
 from ..rewrite.narrowing import narrow
 from ..rewrite.rewriter import READ, finish, make, shorten, simplify
@@ -186,6 +186,8 @@ _FEW = 36
 _PART = 1.4
 #: Least gain of another form of the same derivative: below, they differ in the order of factors.
 _MUCH = 0.94
+#: Length that a line counts for, besides its letters.
+_LINE = 8
 #: Part of the length of a form with names that counts.
 _NAMED = 0.9
 #: Operations that have a slope wherever they have a value.
@@ -217,7 +219,8 @@ def present(root: Node, *, derived: bool) -> Node:
         return _made_whole(root, derived=False)
     finished = finish([without_limits(root)])[0]
     whole = wholes_in_lowest_terms(finished)
-    forms = dict.fromkeys((shorten(finished), finished, *(() if whole is finished else (shorten(whole),))))
+    others = [whole] * (whole is not finished) + [one for one in [on_one_denominator(finished)] if one is not None]
+    forms = dict.fromkeys((shorten(finished), finished, *map(shorten, others)))
     shown = _written(next(iter(forms)))
     for other in map(_written, [*forms][1:]):
         if _cost(other) < _MUCH * _cost(shown):
@@ -262,7 +265,8 @@ def _alone(root: Node) -> Node:
 
 def _cost(form: Node) -> float:
     """Return the length of a form's text; less where it has names that a person gave, who knows what they stand for."""
-    return _text_length(form) * (_NAMED if any(node.is_named for node in postorder([form])) else 1.0)
+    names = sum(node.is_named for node in postorder([form]))
+    return (_text_length(form) - _LINE * names) * (_NAMED if names else 1.0)
 
 
 def _in_numbers(root: Node) -> Node:
@@ -305,7 +309,7 @@ def _made_whole(root: Node, *, derived: bool) -> Node:
 
 def _text_length(formula: Node) -> int:
     layout = lay_out([formula], TextStyle([str(leaf.name) for leaf in inputs_of([formula])]), derived=True)
-    return sum(map(len, layout.results)) + sum(len(name) + len(value) for name, value in layout.definitions)
+    return sum(map(len, layout.results)) + sum(len(name) + _LINE + len(value) for name, value in layout.definitions)
 
 
 def _shortest(derivative: Node) -> Node:

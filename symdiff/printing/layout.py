@@ -16,7 +16,7 @@ from ..graph import Item, Node
 from ..graph.sizes import Dim, Shape
 from ..ground.budget import reserve, spend
 from .calls import CALLS
-from .notation import Loop, Readings, Term, centred, counted, names_in, postorder, read, written
+from .notation import Loop, Readings, Term, by_quotients, centred, counted, names_in, postorder, read, written
 
 #: Terms on one line up to which nothing becomes a definition, however often it occurs.
 SHORT = 40
@@ -242,6 +242,11 @@ def lay_out(roots: Sequence[Node], style: Style, *, derived: bool = False, taken
     tops = [by_index(top, neighbours=style.neighbours, taken=taken) or top for top in tops]
     order = postorder(tops)
     uses, weight = counted(order, SHORT + 1)
+    if derived and (quotients := [term for term in order if _letter(term) == "q" and uses.get(id(term), 0) > 1
+                                  and weight[id(term)] >= NAMED]):  # fmt: skip
+        tops = by_quotients(tops, quotients)
+        order = postorder(tops)
+        uses, weight = counted(order, SHORT + 1)
     short = sum(weight[id(top)] for top in tops) <= SHORT
     last = {id(top) for top in tops}
     depth: dict[int, int] = {}

@@ -49,6 +49,11 @@ def _squared(base: Node) -> Node | None:
     return base.args[0] if base.is_root and not base.args[0].is_contraction else None
 
 
+def has_roots(product: CollectedProduct, power: int) -> bool:
+    """Tell whether an even power of a product has fewer roots than the product."""
+    return power % 2 == 0 and any(_squared(base) is not None for base, _ in product.factors())
+
+
 @dataclass
 class CollectedProduct:
     """A number times some factors, divided by others; each with how often it stands there."""

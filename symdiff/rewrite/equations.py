@@ -484,8 +484,8 @@ class Identity(Rule):
         if self.ops != ("add", "subtract") or not isinstance(self.left, Plus):
             return frozenset()
         calls = [term for _, term in self.left.terms if isinstance(term, Applied | Times)]
-        if not any(isinstance(call, Applied) for call in calls):
-            raise InternalError(f"the equation {self.name!r} begins with a sum of which no term is a call")
+        if not calls:
+            raise InternalError(f"the equation {self.name!r} begins with a sum of letters, which is any sum")
         keys = {"constant"} if any(isinstance(term, Value) for _, term in self.left.terms) else set()
         for call in calls:
             base = call.args[0] if isinstance(call, Applied) else None

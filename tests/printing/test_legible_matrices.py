@@ -44,7 +44,7 @@ ROWS = [
     Row("sum(funm(A, x -> sin(s*x)) * C)", "A", KNOWN,
         "0.5 * (funm_differential(A, x -> sin(s * x), C) + funm_differential(A, x -> sin(s * x), C).T)"),
     Row("(1 + norm(x - y)**2 / (2*a*l**2))**(-a)", "a", {"x": "n", "y": "n", "a": sd.positive(), "l": sd.positive()},
-        "q = sum((x - y) ** 2) / (2 * a * l ** 2)\n(1 + q) ** -(a + 1) * q - (1 + q) ** -a * log1p(q)"),
+        "q = 0.5 * sum((x - y) ** 2) / (a * l ** 2)\n(1 + q) ** -(a + 1) * (q - (1 + q) * log1p(q))"),
     Row("sum(w*x**2)/sum(w) - (sum(w*x)/sum(w))**2", "w", {"w": "n", "x": "n"},
         "q = w @ x / sum(w)\n((x - q) ** 2 + q ** 2 - sum(w * x ** 2) / sum(w)) / sum(w)"),
     Row("sum(w*x**2)/sum(w) - (sum(w*x)/sum(w))**2", "x", {"w": "n", "x": "n"},

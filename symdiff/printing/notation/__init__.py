@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import common_factors, named_forms, numbers, sums, transposes, unit_steps
+from .common_factors import by_quotients
 from .differences import DIFFERENCES
 from .from_graph import written
 from .numbers import in_digits, spelled
@@ -44,6 +45,7 @@ __all__ = [
     "Reader",
     "Readings",
     "Term",
+    "by_quotients",
     "centred",
     "counted",
     "in_digits",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .named_forms import holds_turn, is_identity
 from .numbers import exact_product, exchanged, without_common_number
 from .reader import Reader, ReadingRules
-from .terms import CHAIN, SHORT, Term, transpose
+from .terms import CHAIN, SHORT, Term, postorder, transpose
 
 #: Most factors of a product that are looked into.
 _MOST_TERMS = 16
@@ -314,6 +314,28 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
     over = [quotient if arg is tops[0] else arg for arg in over]
     result = reader.product(over, [arg for arg in under if arg is not divisor], core.shape)
     return reader.negative(result) if negative else result
+
+
+def by_quotients(roots: Sequence[Term], quotients: Sequence[Term]) -> list[Term]:
+    """Write products that hold what a quotient is made of by the quotient: x / (k (1 - exp(q))) for q = x / k."""
+    reader = Reader(())
+    made: dict[int, Term] = {}
+    for term in postorder([*quotients, *roots]):
+        own = term.pairs if term.kind == "product" else []
+        pairs = [*own]
+        for quotient in quotients:
+            inside = Counter(quotient.pairs)
+            if len(quotient.args) < len(pairs) and inside <= Counter(pairs):
+                for pair in quotient.pairs:
+                    pairs.remove(pair)
+                pairs.insert(0, (quotient, False))
+        if pairs == own:
+            args = [made[id(arg)] for arg in term.args]
+            made[id(term)] = reader.make(term.kind, args, term.data, term.shape, term.even)
+        else:
+            over, under = ([made[id(arg)] for arg, divides in pairs if divides is below] for below in (False, True))
+            made[id(term)] = reader.product(over, under, term.shape)
+    return [made[id(root)] for root in roots]
 
 
 @RULES.of("sum")

@@ -38,9 +38,15 @@ _Quotient: TypeAlias = "tuple[fmpq_mpoly, fmpq_mpoly]"
 
 @rule("add subtract multiply divide", "y / m - (y a + 1) / (1 + a m), (x**2 - 1) / (x - 1)",
       "(y - m) / (m (1 + a m)), x + 1", "shown", below=(INVERSE,))
-@noted
 def _in_lowest_terms(node: Node) -> Node | None:
     """Divide what is above and below by their greatest common divisor, where that is shorter."""
+    found = on_one_denominator(node)
+    return None if found is None or _size(found) >= _size(node) else found
+
+
+@noted
+def on_one_denominator(node: Node) -> Node | None:
+    """Return the shortest quotient of two polynomials that a formula is, without a common divisor; None if it is none."""
     order = _operations(node)
     opened = None if order is None else _Polynomials.of(order, {})
     if order is None or opened is None:
@@ -54,8 +60,7 @@ def _in_lowest_terms(node: Node) -> Node | None:
     ways = [whole, opened, *(_Polynomials.of(order, {}, by) for by in _pairs_of(opened.variables))]
     found = [made for polynomials in ways if polynomials is not None for made in polynomials.written(node)]
     found += _by_hyperbolic_functions(node, opened.variables)
-    best = min(found, key=_size)
-    return spread(best, node.shape) if _size(best) < _size(node) else None
+    return spread(min(found, key=_size), node.shape)
 
 
 #: Functions whose squares are rational: that of sqrt(x) is x, that of hypot(x, y) is x**2 + y**2.
