@@ -598,7 +598,9 @@ class _Collector:
         if len(terms) > 1:
             common = common_product(terms)
             if common.over or common.under or common.number != 1.0:
-                return self.written(self.in_front(common, terms, shape), shape)
+                product = self.in_front(common, terms, shape)
+                self.spend(product)
+                return self.written(product, shape)
         if len(terms) <= WINDOW:
             terms = self.grouped(terms, shape)
             terms = regrouped(
