@@ -322,11 +322,9 @@ class _Collector:
             if node in self.inner:
                 continue
             if node.is_additive:
-                made = self.new[node] = self.sum(node)
-                if made.is_subtraction and not made.shape:
-                    other = elementwise("subtract", made.args[::-1])
-                    if other is not made and other in self.sums and other not in self.parts:
-                        self.parts[made] = CollectedProduct(-1.0, {other: 1})
+                if node not in self.new:
+                    self.new[node] = self.sum(node)
+                self.one_way_round(node)
             elif node.op in PRODUCTS or node.is_power:
                 self.new[node] = self.written(self.product(node), node.shape)
             else:
@@ -337,6 +335,23 @@ class _Collector:
                     made = self.solved(made)
                 self.new[node] = self.in_one_order(self.contraction(made)) if made.is_contraction else made
         return self.new[self.order[-1]]
+
+    def one_way_round(self, node: Node) -> None:
+        """Write a difference as the negative of the opposite one, of two arrays as that which stands more often."""
+        made = self.new[node]
+        if not made.is_subtraction:
+            return
+        if made.shape:
+            twin = elementwise("subtract", node.args[::-1])
+            if self.users.get(twin, 0) <= self.users[node] - (twin in self.new):
+                return
+            if twin not in self.new:
+                self.new[twin] = self.sum(twin)
+            other = self.new[twin]
+        else:
+            other = elementwise("subtract", made.args[::-1])
+        if other is not made and other in self.sums and other not in self.parts:
+            self.parts[made] = CollectedProduct(-1.0, {other: 1})
 
     def in_one_order(self, node: Node) -> Node:
         """Return a dot product with its vectors in the order in which they stood first."""

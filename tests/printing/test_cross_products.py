@@ -13,6 +13,7 @@ from tests.printing.test_shown import compare
 
 u, v, w = (sd.vector(name, 3) for name in "uvw")
 R = sd.matrix("R", 3, 3)
+s = sd.scalar("s")
 SYMBOLS = [u, v, w, R]
 
 #: Formulas of vectors, what they are differentiated by, and what books print.
@@ -28,6 +29,9 @@ SHOWN = [
     (np.cross(u, R @ u), u, "skew(u) @ R - skew(R @ u)"),
     (np.cross(R @ u, R @ v), u, "-skew(R @ v) @ R"),
     (np.cross(w, v) + np.cross(w, np.cross(w, v)), w, "-(skew(cross(w, v)) + skew(w) @ skew(v) + skew(v))"),
+    (v + 2 * s * np.cross(u, v) + 2 * np.cross(u, np.cross(u, v)), u,
+     "-2 * (skew(cross(u, v)) + s * skew(v) + skew(u) @ skew(v))"),
+    (2 * np.cross(u, v) + 2 * np.cross(u, np.cross(u, v)), u, "-2 * (skew(cross(u, v) + v) + skew(u) @ skew(v))"),
     (np.linalg.solve(R, v - np.cross(u, R @ u)), u, "solve(R, skew(R @ u) - skew(u) @ R)"),
     (v + np.cross(w, v) + np.cross(w, np.cross(w, v)), v, "eye(3) + skew(w) + skew(w) @ skew(w)"),
 ]

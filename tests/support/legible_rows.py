@@ -228,10 +228,11 @@ FUNCTIONS = [
 ]
 GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
 DENSITIES = [
+    Row("1 / norm(x - m)", "x", GAUSS, "u = unit(x - m)\n(3 * outer(u, u) - eye(n)) / norm(x - m) ** 3", 2),
     Row("exp(-(x - m) @ inv(P) @ (x - m) / 2)", "x", GAUSS,
-        "exp(0.5 * ((m - x) @ inv(P) @ (x - m))) * (inv(P) @ (m - x))"),
+        "-exp(-0.5 * ((x - m) @ inv(P) @ (x - m))) * (inv(P) @ (x - m))"),
     Row("exp(-(x - m) @ inv(P) @ (x - m) / 2) / sqrt(det(2 * pi * P))", "m", GAUSS,
-        "exp(0.5 * ((m - x) @ inv(P) @ (x - m))) * (inv(P) @ (x - m)) / sqrt(det(2 * pi * P))"),
+        "exp(-0.5 * ((x - m) @ inv(P) @ (x - m))) * (inv(P) @ (x - m)) / sqrt(det(2 * pi * P))"),
     Row(NORMAL, "x", XMS,
         "exp(-(x - m) ** 2 / (2 * s ** 2)) * ((x - m) ** 2 / s ** 2 - 1) / (sqrt(2 * pi) * s ** 3)", 2),
     Row("exp(-x**2 / 2) / sqrt(2 * pi)", "x", X, "exp(-0.5 * x ** 2) * (x ** 2 - 1) / sqrt(2 * pi)", 2),

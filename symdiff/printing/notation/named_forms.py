@@ -329,10 +329,22 @@ def _taken(reader: Reader, term: Term) -> Term | None:
     return reader.make("product", factors, x.data, term.shape)
 
 
+@DERIVED.of("sum")
+def _taken_together(reader: Reader, term: Term) -> Term | None:
+    """Write a sum of arrays that are all put into the same order as the sum in that order."""
+    first = term.args[0]
+    if any(arg.kind != "take" or arg.data != first.data or arg.shape != term.shape for arg in term.args):
+        return None
+    inner = [arg.args[0] for arg in term.args]
+    if any(x.shape != inner[0].shape for x in inner):
+        return None
+    return reader.make("take", (reader.sum(list(zip(inner, term.data, strict=True)), inner[0].shape),), first.data, term.shape)
+
+
 class _Turned(NamedTuple):
     """Half a cross product: a[p] * b[q] for vectors, diag(a[p]) @ B[q] or B[:, q] * a[p] for a matrix B.
 
-    What stands around it is the last.
+    What stands around it, and the scalars in front of it, are the last.
     """
 
     kind: str
@@ -340,6 +352,34 @@ class _Turned(NamedTuple):
     b: Term
     p: tuple[int, ...]
     around: tuple[Term, ...]
+    scalars: tuple[Term, ...] = ()
+
+
+def _apart(term: Term) -> tuple[tuple[Term, ...], Term]:
+    """Return the scalars of a product with one array, and the array; of anything else none."""
+    arrays = [arg for arg in term.args if arg.ndim] if term.kind == "product" and not any(term.data) else []
+    if len(arrays) != 1 or arrays[0].shape != term.shape:
+        return (), term
+    return tuple(arg for arg in term.args if not arg.ndim), arrays[0]
+
+
+@DERIVED.of("matmul", "columns")
+def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
+    """Write scalars in front of a product of matrices, and of a matrix with its columns multiplied."""
+    pairs = [_apart(arg.signed[1]) for arg in term.args]
+    scalars = [scalar for found, _ in pairs for scalar in found]
+    minus = sum(arg.kind == "negative" for arg in term.args) + sum(_is_below_zero(scalar) for scalar in scalars)
+    if not scalars and not minus:
+        return None
+    cores = [core for _, core in pairs]
+    inner = reader.chain(cores) if term.kind == "matmul" else reader.make("columns", cores, None, term.shape)
+    sizes = [reader.number(-one.data) if _is_below_zero(one) else one for one in scalars]
+    found = reader.product([*(one for one in sizes if not is_number(one, 1.0)), inner], [], term.shape)
+    return reader.negative(found) if minus % 2 else found
+
+
+def _is_below_zero(term: Term) -> bool:
+    return term.kind == "number" and term.data < 0.0
 
 
 @RULES.of("sum")
@@ -400,8 +440,10 @@ def _by_vectors(reader: Reader, parts: list[tuple[Term, bool]]) -> list[tuple[Te
     found: dict[Term, list[tuple[Term, bool]]] = {}
     rest = []
     for part, minus in parts:
-        if part.kind == "columns":
-            found.setdefault(part.args[1], []).append((part.args[0], minus))
+        scalars, core = _apart(part)
+        if core.kind == "columns":
+            matrix = reader.product([*scalars, core.args[0]], [], part.shape)
+            found.setdefault(core.args[1], []).append((matrix, minus))
         else:
             rest.append((part, minus))
     for vector, matrices in found.items():
@@ -426,6 +468,9 @@ def _ordered(reader: Reader, term: Term, axis: int, places: tuple[int, ...]) -> 
         matrix = term.args[0] if term.kind == "columns" else reader.make("eye", (), (0, 1), term.shape)
         both = (_ordered(reader, matrix, 1, places), _ordered(reader, term.args[-1], 0, places))
         return reader.make("columns", both, None, term.shape)
+    scalars, core = _apart(term)
+    if scalars:
+        return reader.product([*scalars, _ordered(reader, core, axis, places)], [], term.shape)
     return reader.make("take", (term,), (axis, places), term.shape)
 
 
@@ -450,7 +495,8 @@ def _halves(term: Term) -> Sequence[_Turned]:
         p, q, *rest = (term.args[0].args[0], *term.args[1:])
         others = tuple(rest)
     else:
-        return ()
+        scalars, core = _apart(term)
+        return [half._replace(scalars=scalars) for half in _halves(core)] if scalars and term.ndim == 2 else ()
     if _is_turn(p) and _is_turn(q) and p.data != q.data:
         return [_Turned("matrix", p.args[0], q.args[0], p.data[1], others)]
     return ()
@@ -472,5 +518,7 @@ def _whole(reader: Reader, half: _Turned, first: Term) -> Term:
         return reader.product([*half.around, crossed], [], first.shape)
     skew = reader.make("skew", (half.a,), None, (3, 3))
     if half.kind == "columns":
-        return reader.negative(skew if is_identity(half.b) else reader.chain([half.b, skew]))
-    return reader.chain([skew, *([] if is_identity(half.b) else [half.b]), *half.around])
+        whole = skew if is_identity(half.b) else reader.chain([half.b, skew])
+        return reader.negative(reader.product([*half.scalars, whole], [], first.shape))
+    whole = reader.chain([skew, *([] if is_identity(half.b) else [half.b]), *half.around])
+    return reader.product([*half.scalars, whole], [], first.shape)
