@@ -422,12 +422,7 @@ class _Polynomials:
         return found
 
     def _factor(self, p: fmpq_mpoly) -> tuple[Node, Any]:
-        """Return a node, as it stands in the formula if it does, and what it is multiplied by in a polynomial."""
-        for node, (own, below) in self.values.items():
-            if node.op in SUMS and below.is_constant() and len(own) == len(p):
-                scale = p.leading_coefficient() / own.leading_coefficient()
-                if own * scale == p:
-                    return node, scale * below.leading_coefficient()
+        """Return a node, as it stands in the formula if that is short, and what it is multiplied by in a polynomial."""
         parts = sorted(p.to_dict().items(), key=lambda part: sum(part[0]))  # 1 + x + x**2, as most people write it
         terms = [(c, _times(abs(c), zip(self.variables, n, strict=True))) for n, c in parts]
         terms.sort(key=lambda term: term[0] < 0)
@@ -435,6 +430,11 @@ class _Polynomials:
         total = terms[0][1]
         for c, term in terms[1:]:
             total = elementwise("add" if sign * c > 0 else "subtract", (total, term))
+        for node, (own, below) in self.values.items():
+            if node.op in SUMS and below.is_constant() and len(own) == len(p) and _size(node) <= _size(total):
+                scale = p.leading_coefficient() / own.leading_coefficient()
+                if own * scale == p:
+                    return node, scale * below.leading_coefficient()
         return total, sign
 
 
