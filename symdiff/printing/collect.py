@@ -192,6 +192,16 @@ def without_opposites(terms: list[CollectedProduct]) -> list[CollectedProduct] |
     return list(left.values()) if gone <= {b for each in left.values() for b in (*each.over, *each.under)} else None
 
 
+def divided_alike(terms: list[CollectedProduct]) -> list[CollectedProduct]:
+    """Write a number that is a quotient by the same number as in another term as that: 0.3989... is 1 / sqrt(2 pi)."""
+    for base in {base for term in terms for base in term.under if base.is_constant and not base.shape}:
+        for at, term in enumerate(terms):
+            times = ratio(term.number * (number(base) or 0.0), 1.0)
+            if base not in term.under and times.is_integer() and not term.number.is_integer() and abs(times) < _LARGEST:
+                terms = [*terms[:at], CollectedProduct(times, term.over, {**term.under, base: 1}), *terms[at + 1 :]]
+    return terms
+
+
 def common_product(terms: Sequence[CollectedProduct]) -> CollectedProduct:
     """Return what all terms have in common: divisors, factors that are no plain variables, a number.
 
@@ -217,8 +227,8 @@ _PAIR, _SHARED = 2, frozenset((*FUNCTIONS, *REDUCTIONS, *NORMALIZATIONS))
 
 def _common(terms: Sequence[CollectedProduct], counts: Callable[[Node], bool]) -> CollectedProduct:
     first, *rest = terms
-    numbers = {abs(term.number) for term in terms}
-    result = CollectedProduct(numbers.pop() if len(numbers) == 1 else 1.0)
+    size = abs(first.number)
+    result = CollectedProduct(size if all(ratio(abs(term.number), size) == 1.0 for term in rest) else 1.0)
     if all(term.number < 0 for term in terms):
         result.number *= -1.0
     for base, n in first.under.items():
@@ -611,6 +621,7 @@ class _Collector:
         if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
             terms = shared
         if len(terms) > 1:
+            terms = divided_alike(terms)
             common = common_product(terms)
             if common.over or common.under or common.number != 1.0:
                 product = self.in_front(common, terms, shape)

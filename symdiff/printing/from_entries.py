@@ -42,7 +42,7 @@ from ..graph.kinds import bit_of
 from ..graph.primitives import EACH, TOGETHER
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PowerProduct
-from ..graph.scalars.functions import FUNCTIONS
+from ..graph.scalars.functions import FUNCTIONS, as_written
 from ..graph.sizes import Shape, fixed
 from ..ground.gc_pause import paused
 from ..rewrite.cancelling.kinks import without_limits
@@ -220,7 +220,7 @@ def present(root: Node, *, derived: bool) -> Node:
     finished = finish([without_limits(root)])[0]
     whole = wholes_in_lowest_terms(finished)
     others = [whole] * (whole is not finished) + [one for one in [on_one_denominator(finished)] if one is not None]
-    forms = dict.fromkeys((shorten(finished), finished, *map(shorten, others)))
+    forms = dict.fromkeys((shorten(finished), finished, *map(shorten, others), shorten(as_written([finished])[0])))
     shown = _written(next(iter(forms)))
     for other in map(_written, [*forms][1:]):
         if _cost(other) < _MUCH * _cost(shown):

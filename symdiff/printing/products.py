@@ -345,7 +345,7 @@ def multiplied_in(
 
 def ratio(a: float, b: float) -> float:
     """Return a / b; a whole number from which it differs by rounding."""
-    found = a / b
+    found = a / b if b else 0.0
     return float(round(found)) if math.isclose(found, round(found), rel_tol=2.0**-51) else found
 
 

@@ -181,6 +181,7 @@ LOGARITHMS = (
     Identity("cosh(x)**2 - sinh(x)**2 -> 1", "stability", x="real"),
     Identity("softplus(x) - softplus(-x) -> x", "stability"),
     Identity("(1 + tan(x)**2) / tan(x) -> 2 / sin(2 * x)", "shown"),
+    Identity("i_moment(1, s) / i0e(s) -> 1 - i_ratio(s)", "shown", s="positive"),
     Identity("sin(x) * cos(y) + cos(x) * sin(y) -> sin(x + y)", "shown"),
     Identity("sin(x) * cos(y) - cos(x) * sin(y) -> sin(x - y)", "shown"),
     Identity("cos(x) * cos(y) - sin(x) * sin(y) -> cos(x + y)", "shown"),

@@ -98,7 +98,8 @@ KEPT = [
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_may_be_nan_or_differs_stays(text: str) -> None:
-    assert "exp(" in str(sd.gradient(f"({text}) * t", "t"))
+    shown = str(sd.gradient(f"({text}) * t", "t"))
+    assert "exp(" in shown or "sqrt(" in shown
 
 
 def test_exponentials_with_different_numbers_in_each_place() -> None:

@@ -346,7 +346,7 @@ STATISTICS = [
     Row(f"sum(({BLOCKS}.T)[2:]**2)", "B", BLOCK, "2 * B"),
     Row(f"trace({BLOCKS}.T[:2] @ X)", "B", BLOCK, "X[2:].T"),
     Row(WELL, "r", PARTICLES, "2 * a ** 2 * d * exp(-a * (r - c)) * (expm1(-a * (r - c)) + exp(-a * (r - c)))", 2),
-    Row("d*exp(-a/(s*r))", "r", PARTICLES, "q = a / (s * r)\nd * a * exp(-q) * (q - 2) / (s * r ** 3)", 2),
+    Row("d*exp(-a/(s*r))", "r", PARTICLES, "q = a / (s * r)\nq * d * exp(-q) * (q - 2) / r ** 2", 2),
     Row("S*T/(K + S + S**2/s)", "S", OPTION, "q = S ** 2 / s\nT * (K - q) / (K + S + q) ** 2"),
     Row("-a*(1 - sigmoid(r))**2*log(sigmoid(r))", "r", PARTICLES,
         "a * sigmoid(-r) ** 2 * (2 * sigmoid(r) * log_sigmoid(r) - sigmoid(-r))"),

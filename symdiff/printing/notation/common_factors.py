@@ -317,25 +317,45 @@ def _with_quotient(reader: Reader, part: Term, divisor: Term) -> Term:
 
 
 def by_quotients(roots: Sequence[Term], quotients: Sequence[Term]) -> list[Term]:
-    """Write products that hold what a quotient is made of by the quotient: x / (k (1 - exp(q))) for q = x / k."""
+    """Write products that hold what a quotient is made of by the quotient: x / (k**2 (1 - exp(q))) for q = x / k."""
     reader = Reader(())
     made: dict[int, Term] = {}
     for term in postorder([*quotients, *roots]):
-        own = term.pairs if term.kind == "product" else []
-        pairs = [*own]
-        for quotient in quotients:
-            inside = Counter(quotient.pairs)
-            if len(quotient.args) < len(pairs) and inside <= Counter(pairs):
-                for pair in quotient.pairs:
-                    pairs.remove(pair)
-                pairs.insert(0, (quotient, False))
-        if pairs == own:
-            args = [made[id(arg)] for arg in term.args]
-            made[id(term)] = reader.make(term.kind, args, term.data, term.shape, term.even)
-        else:
-            over, under = ([made[id(arg)] for arg, divides in pairs if divides is below] for below in (False, True))
-            made[id(term)] = reader.product(over, under, term.shape)
+        made[id(term)] = reader.make(
+            term.kind, [made[id(arg)] for arg in term.args], term.data, term.shape, term.even)
+        for quotient in quotients if term.kind == "product" else ():
+            whole, part = made[id(term)], made.get(id(quotient))
+            if whole.kind == "product" and part is not None and part.kind == "product" and whole is not part:
+                made[id(term)] = _by_quotient(reader, whole, part)
     return [made[id(root)] for root in roots]
+
+
+def _by_quotient(reader: Reader, whole: Term, part: Term) -> Term:
+    """Write a product by a quotient, as often as its factors and divisors are among those of the product."""
+    powers, inside = _powers(whole), _powers(part)
+    often = min((max(0, powers.get(base, 0) * n) // n**2 for base, n in inside.items()), default=0)
+    if not often:
+        return whole
+    sides: tuple[list[Term], list[Term]] = ([_raised(reader, part, often)], [])
+    for base, n in powers.items():
+        left = n - often * inside.get(base, 0)
+        if left:
+            sides[left < 0].append(_raised(reader, base, abs(left)))
+    return reader.product(*sides, whole.shape)
+
+
+def _powers(term: Term) -> dict[Term, int]:
+    """Return the factors of a product with how often each stands there, below 0 for a divisor."""
+    found: dict[Term, int] = {}
+    for arg, divides in term.pairs:
+        n = arg.args[1].data if arg.kind == "power" and arg.args[1].kind == "number" else 1.0
+        base, n = (arg.args[0], n) if n.is_integer() and 1.0 < n <= SHORT else (arg, 1.0)
+        found[base] = found.get(base, 0) + int(-n if divides else n)
+    return {base: n for base, n in found.items() if n}
+
+
+def _raised(reader: Reader, base: Term, n: int) -> Term:
+    return base if n == 1 else reader.make("power", (base, reader.number(float(n))), None, base.shape)
 
 
 @RULES.of("sum")

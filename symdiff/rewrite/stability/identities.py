@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from ...graph import Node, constant, contract, elementwise, postorder
 from ...graph.kinds import EXPONENTIAL, INVERSE, LOGARITHM, TAIL, bit_of, holds
 from ...graph.scalars.arithmetic import PRODUCTS, SUMS, PowerProduct, factors_of, fraction_of, peel, scaled, terms_of
-from ...graph.scalars.functions import scalar_constant
+from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...ground.gc_pause import noted, notes
-from ..facts import hides_nan
+from ..facts import hides_nan, is_positive
 from ..rewriter import is_number, make, rule, spread, union
 from .exponents import added, as_monomial, as_node, decomposed, linear, powers_multiplied
 
@@ -409,6 +409,50 @@ def _shares_in_an_exponent(node: Node) -> Node | None:
             rest = added(rest, linear(half), a - b)
         factors += [(make("exp", as_node(rest)), 1)] if rest else []
         return spread(powers_multiplied(factors, 1.0), node.shape)
+    return None
+
+
+#: Functions by their logarithms, and the highest power of one that is written.
+_HIGHEST = 4
+_BY_LOGARITHM = {row.logarithm: row for row in FUNCTIONS.values() if row.logarithm}
+_BY_LOGARITHM |= {"lgamma": FUNCTIONS["gamma"], "betaln": FUNCTIONS["beta"]}
+
+
+@rule("exp", "exp(x + p log(y) - lgamma(s))", "exp(x) y**p / gamma(s)", "shown", inside="add subtract multiply negative named")
+def _logarithms_in_an_exponent(node: Node) -> Node | None:
+    """Write logarithms of functions in an exponent as factors, where the functions are positive."""
+    rest, factors = dict(linear(node.args[0])), list[tuple[Node, int]]()
+    for part, c in linear(node.args[0]).items():
+        if part is None:
+            continue
+        row = _BY_LOGARITHM.get(part.op)
+        if row is not None:
+            is_positive_there = row.range.low >= 0.0 or all(map(is_positive, part.args))
+            if not is_positive_there or not c.is_integer() or abs(c) > _HIGHEST:
+                continue
+            factors.append((make(row.name, *part.args), int(c)))
+        else:
+            found = _multiple_of_logarithm(part)
+            if found is None:
+                continue
+            exponent, base = found
+            factors.append((make("power", base, make("multiply", constant(c), exponent)), 1))
+        del rest[part]
+    if not factors:
+        return None
+    factors += [(make("exp", as_node(rest)), 1)] if rest else []
+    return spread(powers_multiplied(factors, 1.0), node.shape)
+
+
+def _multiple_of_logarithm(part: Node) -> tuple[Node, Node] | None:
+    """Return p and y of p log(y), however it is written; None of anything else."""
+    if part.op in ("xlogy", "xlog1py"):
+        exponent, y = part.args
+        return exponent, y if part.op == "xlogy" else make("add", constant(1.0), y)
+    one = constant(1.0)
+    for exponent, log in ((one, part), part.args, part.args[::-1]) if part.is_multiplication else ((one, part),):
+        if log.op in ("log", "log1p"):
+            return exponent, log.args[0] if log.op == "log" else make("add", one, log.args[0])
     return None
 
 
