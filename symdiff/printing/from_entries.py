@@ -38,7 +38,7 @@ from ..graph import (
 )
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import einsum
-from ..graph.kinds import bit_of
+from ..graph.kinds import EXPONENTIAL, bit_of
 from ..graph.primitives import EACH, TOGETHER
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PowerProduct
@@ -175,7 +175,7 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
 
 
 #: Quotients by sums of exponentials, and integrals of densities, beside which these cancel.
-_MEETING = bit_of("sech") | bit_of("ndtr")
+_MEETING = bit_of("sech") | bit_of("ndtr") | EXPONENTIAL
 #: The entries that are no structural zeros, by their places.
 Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.

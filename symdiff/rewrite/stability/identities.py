@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial, reduce
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from ...graph.scalars.functions import FUNCTIONS, scalar_constant
 from ...ground.gc_pause import noted, notes
 from ..facts import hides_nan, is_positive
 from ..rewriter import is_number, make, rule, spread, union
-from .exponents import added, as_monomial, as_node, decomposed, linear, powers_multiplied
+from .exponents import Linear, added, as_monomial, as_node, decomposed, linear, powers_multiplied
 
 if TYPE_CHECKING:
     from .rational_form import WrittenTerm
@@ -426,7 +427,9 @@ def _logarithms_in_an_exponent(node: Node) -> Node | None:
         if part is None:
             continue
         row = _BY_LOGARITHM.get(part.op)
-        if row is not None:
+        if (total := _sum_of_exponentials(part)) is not None and c.is_integer() and abs(c) <= _HIGHEST:
+            factors.append((total, int(c)))
+        elif row is not None:
             is_positive_there = row.range.low >= 0.0 or all(map(is_positive, part.args))
             if not is_positive_there or not c.is_integer() or abs(c) > _HIGHEST:
                 continue
@@ -440,8 +443,35 @@ def _logarithms_in_an_exponent(node: Node) -> Node | None:
         del rest[part]
     if not factors:
         return None
-    factors += [(make("exp", as_node(rest)), 1)] if rest else []
+    factors += [(_exponential(rest), 1)] if rest else []
     return spread(powers_multiplied(factors, 1.0), node.shape)
+
+
+def _sum_of_exponentials(part: Node) -> Node | None:
+    """Return what a logarithm of a few exponentials is the logarithm of; None of anything else."""
+    if part.op == "logaddexp":
+        exponents: Iterable[Node] = part.args
+    elif part.op == "logsumexp" and not part.shape:
+        from ..matrices.entries import entries_of
+
+        known = entries_of(part.args[0])
+        if known is None or known.size > _HIGHEST:
+            return None
+        exponents = known.flat
+    else:
+        return None
+    return reduce(partial(make, "add"), [_exponential(linear(one)) for one in exponents])
+
+
+def _exponential(exponent: Linear) -> Node:
+    """Return the exponential of a sum, with the logarithm of a whole number in it as that number in front."""
+    value = math.exp(exponent.get(None, 0.0))
+    whole = round(max(value, 1.0 / value)) if value and math.isfinite(value) else 0
+    if not 1 < whole < _LOOKED or not math.isclose(max(value, 1.0 / value), whole, rel_tol=2.0**-50):
+        return make("exp", as_node(exponent))
+    rest = {part: c for part, c in exponent.items() if part is not None}
+    number = constant(float(whole) if value > 1.0 else 1.0 / whole)
+    return make("multiply", number, make("exp", as_node(rest))) if rest else number
 
 
 def _multiple_of_logarithm(part: Node) -> tuple[Node, Node] | None:
