@@ -163,6 +163,37 @@ def by_one_share(
     return without_opposites(like_terms(expanded(apart, False)))
 
 
+def by_hyperbolic_functions(
+    terms: Sequence[CollectedProduct], expanded: Callable[[Sequence[CollectedProduct], bool], list[CollectedProduct]]
+) -> list[CollectedProduct] | None:
+    """Write y exp(x) and y exp(-x) in a sum as 2 y cosh(x), or 2 y sinh(x); None where there are not both."""
+    if len(terms) > WINDOW:
+        return None
+    known = {base.args[0]: base for term in terms for base, n in term.over.items() if n == 1 and base.op == "exp"}
+    pairs = {base: known[other] for x, base in known.items() if (other := make("negative", x)) in known}
+    if not pairs:
+        return None
+    left = dict(enumerate(like_terms(expanded(terms, False))))
+    made = []
+    for at, term in [*left.items()]:
+        own = next((base for base in term.over if base in pairs), None)
+        if own is None or at not in left:
+            continue
+        other = {pairs[own] if base is own else base: n for base, n in term.over.items()}
+        twin = next((k for k, one in left.items() if one.over == other and one.under == term.under
+                     and abs(one.number) == abs(term.number)), None)  # fmt: skip
+        if twin is None:
+            continue
+        x, number = own.args[0], 2.0 * term.number
+        if scaled(x)[0] < 0.0:
+            x, number = pairs[own].args[0], 2.0 * left[twin].number
+        name = "cosh" if left[twin].number == term.number else "sinh"
+        over = {base: n for base, n in term.over.items() if base is not own}
+        made.append(CollectedProduct(number, {**over, elementwise(name, (x,)): 1}, term.under))
+        del left[at], left[twin]
+    return [*made, *left.values()] if made else None
+
+
 def _opposites(shares: Sequence[Node]) -> tuple[Node, Node] | None:
     """Return f(x) and f(-x), the first written without a sign where one is."""
     known: dict[object, Node] = {}
@@ -620,6 +651,8 @@ class _Collector:
                 break
         if (shared := by_one_share(terms, self.expanded)) and self.length(shared) < self.length(terms):
             terms = shared
+        if (paired := by_hyperbolic_functions(terms, self.expanded)) and self.length(paired) <= self.length(terms):
+            terms = paired
         if len(terms) > 1:
             terms = divided_alike(terms)
             common = common_product(terms)
