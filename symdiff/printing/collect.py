@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from sys import float_info
 
 from ..graph import (
@@ -179,8 +178,8 @@ def by_hyperbolic_functions(
         own = next((base for base in term.over if base in pairs), None)
         if own is None or at not in left:
             continue
-        other = {pairs[own] if base is own else base: n for base, n in term.over.items()}
-        twin = next((k for k, one in left.items() if one.over == other and one.under == term.under
+        opposite = {pairs[own] if base is own else base: n for base, n in term.over.items()}
+        twin = next((k for k, one in left.items() if one.over == opposite and one.under == term.under
                      and abs(one.number) == abs(term.number)), None)  # fmt: skip
         if twin is None:
             continue
@@ -277,7 +276,8 @@ def _common_number(terms: Sequence[CollectedProduct]) -> float:
     """Return the least of the numbers of terms if all others are multiples of it, else 1."""
     numbers = [abs(term.number) for term in terms]
     least = min(numbers)
-    return least if least and (least.is_integer() or 1.0 not in numbers) and all(ratio(c, least).is_integer() for c in numbers) else 1.0
+    fits = least and (least.is_integer() or 1.0 not in numbers)
+    return least if fits and all(ratio(c, least).is_integer() for c in numbers) else 1.0
 
 
 def _saved_in_front(base: Node, terms: Sequence[CollectedProduct]) -> int:
@@ -288,8 +288,7 @@ def _saved_in_front(base: Node, terms: Sequence[CollectedProduct]) -> int:
     least = min(powers)
     by_themselves = [len(term.over) == 1 and abs(term.number) == 1 for term in terms]
     alone = sum(n == least and own for n, own in zip(powers, by_themselves, strict=True))
-    saved = sum(min(n, 2) - min(n - least, 2) for n in powers) - min(least, 2) - alone
-    return saved
+    return sum(min(n, 2) - min(n - least, 2) for n in powers) - min(least, 2) - alone
 
 
 def _have_more(terms: Sequence[CollectedProduct], others: Sequence[CollectedProduct]) -> bool:

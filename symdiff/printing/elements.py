@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..graph import REAL, Node, constant, inputs_of, label_sizes, postorder, reshape, slicing, zeros
+from ..graph import BOOL, REAL, Node, constant, inputs_of, label_sizes, postorder, reshape, slicing, zeros
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PRODUCTS, factors_of
@@ -82,7 +82,7 @@ def _elements(
 ) -> Elements | None:
     """Return the elements of a node, by those of its arguments."""
     args = [known[arg] for arg in node.args]
-    if not inputs_of([node]) and (node.is_constant or node.op in STRUCTURE):
+    if not inputs_of([node]) and (node.is_constant or node.op in STRUCTURE or node.dtype is BOOL):
         (value,) = evaluate([node], {})
         return _filled(shape, [constant(x) for x in np.ravel(value)])
     if node.is_input and node.dtype is REAL:
@@ -94,6 +94,10 @@ def _elements(
         return _filled(shape, [_applied(node.op, list(row)) for row in rows])
     if node.is_contraction:
         return _summed(node, shape, args)
+    if node.op == "prod":
+        summed = [axis % args[0].ndim for axis in node.payload.axes]
+        factors = np.moveaxis(args[0], summed, range(-len(summed), 0)).reshape(math.prod(shape), -1)
+        return _filled(shape, [reduce(lambda a, b: _applied("multiply", [a, b]), row) for row in factors])
     if node.is_reshape:
         return args[0].reshape(shape)
     if node.is_concatenation:

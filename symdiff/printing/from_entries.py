@@ -250,7 +250,8 @@ def _read_in_part(root: Node) -> list[Node]:
         return []
     forms = [_alone(root)]
     shape = fixed(root.shape)
-    if shape is not None and math.prod(shape) <= _FEW and any(node.is_contraction for node in order):
+    summed = any(node.is_contraction or node.op == "prod" for node in order)
+    if shape is not None and math.prod(shape) <= _FEW and summed:
         elements = by_elements(root, _alone)
         forms += [elements] if elements is not None else []
     return [form for form in forms if form is not root]

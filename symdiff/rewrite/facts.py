@@ -29,6 +29,7 @@ from ..graph.kinds import BRANCHING, CHOICE, WRAPPER, holds
 from ..graph.primitives import Assumptions
 from ..graph.scalars.arithmetic import SUMS, factors_of, peel, terms_of, without_numbers
 from ..graph.scalars.functions import FUNCTIONS, Range, scalar_constant
+from ..graph.sizes import fixed
 
 __all__ = [
     "are_transposes",
@@ -227,7 +228,36 @@ def is_symmetric(node: Node, depth: int = _DEPTH) -> bool:
         return True
     if node.is_contraction and are_transposes(node, node, depth - 1):
         return True
+    if node.is_concatenation or node.is_reshape:
+        rows = fixed(node.shape)
+        return rows is not None and rows[0] <= _ROWS and len(rows) == 2 and all(
+            _entry(node, (i, j)) == _entry(node, (j, i)) for j in range(rows[0]) for i in range(j))
     return exchanged(node, -2, -1, _PAIRS) == 1
+
+
+#: Rows of the largest matrix of joined entries that is looked at.
+_ROWS = 8
+
+
+def _entry(node: Node, index: tuple[int, ...]) -> tuple[Node, tuple[int, ...]]:
+    """Return what an entry of joined arrays is an entry of, and where it stands there."""
+    while node.is_reshape or node.is_concatenation:
+        shape, inside = fixed(node.shape), [fixed(arg.shape) for arg in node.args]
+        known = [one for one in inside if one is not None]
+        if shape is None or len(known) < len(inside):
+            break
+        if node.is_reshape:
+            flat = np.ravel_multi_index(index, shape)
+            index = tuple(map(int, np.unravel_index(flat, known[0]))) if known[0] else ()
+            (node,) = node.args
+            continue
+        axis = node.payload.axis % node.ndim
+        place, part = index[axis], 0
+        while place >= known[part][axis]:
+            place, part = place - known[part][axis], part + 1
+        index = (*index[:axis], place, *index[axis + 1 :])
+        node = node.args[part]
+    return (constant(node.value[index]), ()) if node.is_constant else (node, index)
 
 
 def _is_even_sum(node: Node, depth: int) -> bool:

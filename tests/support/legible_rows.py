@@ -237,6 +237,8 @@ FUNCTIONS = [
 ]
 GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
 DENSITIES = [
+    Row("v @ [[a, b], [b, c]] @ v", "v", {"v": 2, "a": (), "b": (), "c": ()}, "2 * ([[a, b], [b, c]] @ v)"),
+    Row("prod(v)", "v", {"v": 3}, "[[0, v[2], v[1]], [v[2], 0, v[0]], [v[1], v[0], 0]]", 2),
     Row("1 / norm(x - m)", "x", GAUSS, "u = unit(x - m)\n(3 * outer(u, u) - eye(n)) / norm(x - m) ** 3", 2),
     Row("exp(-(x - m) @ inv(P) @ (x - m) / 2)", "x", GAUSS,
         "-exp(-0.5 * ((x - m) @ inv(P) @ (x - m))) * (inv(P) @ (x - m))"),

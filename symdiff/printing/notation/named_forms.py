@@ -338,7 +338,8 @@ def _taken_together(reader: Reader, term: Term) -> Term | None:
     inner = [arg.args[0] for arg in term.args]
     if any(x.shape != inner[0].shape for x in inner):
         return None
-    return reader.make("take", (reader.sum(list(zip(inner, term.data, strict=True)), inner[0].shape),), first.data, term.shape)
+    total = reader.sum(list(zip(inner, term.data, strict=True)), inner[0].shape)
+    return reader.make("take", (total,), first.data, term.shape)
 
 
 class _Turned(NamedTuple):

@@ -46,7 +46,7 @@ def _in_lowest_terms(node: Node) -> Node | None:
 
 @noted
 def on_one_denominator(node: Node) -> Node | None:
-    """Return the shortest quotient of two polynomials that a formula is, without a common divisor; None if it is none."""
+    """Return the shortest quotient of two polynomials that a formula is, in lowest terms; None if it is none."""
     order = _operations(node)
     opened = None if order is None else _Polynomials.of(order, {})
     if order is None or opened is None:
@@ -340,9 +340,9 @@ class _Polynomials:
                 yield from self._in_lowest_terms(above, below)
 
     def by_hyperbolic_functions(self, node: Node) -> list[Node]:
-        """Give a quotient of products of ``E**n - 1`` and ``E**n + 1``, for an exponential E, by functions of its exponent.
+        """Give a quotient of products of ``E**n - 1`` and ``E**n + 1``, for E = exp(u), by functions of u.
 
-        Of E = exp(u), ``E**n - 1`` is ``2 exp(n u / 2) sinh(n u / 2)``, and ``E**n + 1`` likewise with a cosine.
+        ``E**n - 1`` is ``2 exp(n u / 2) sinh(n u / 2)``, and ``E**n + 1`` likewise with a cosine.
         """
         bases = {self.variables.index(base) for base, _ in self.exponentials.values()}
         above, below = self.values[node]
@@ -364,7 +364,8 @@ class _Polynomials:
                 halves += 2 * n * degree
                 continue
             by_power = {powers[place]: value for powers, value in terms.items()}
-            if p.total_degree() != degree or by_power.keys() != {0, degree} or abs(by_power[0]) != abs(by_power[degree]):
+            sizes = {abs(c) for c in by_power.values()}
+            if p.total_degree() != degree or by_power.keys() != {0, degree} or len(sizes) > 1:
                 return []
             number *= (2 * by_power[degree]) ** n
             halves += n * degree

@@ -16,7 +16,7 @@ Quotients of functions that overflow, or vanish, together are functions of their
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import permutations
 from typing import TYPE_CHECKING
@@ -419,7 +419,8 @@ _BY_LOGARITHM = {row.logarithm: row for row in FUNCTIONS.values() if row.logarit
 _BY_LOGARITHM |= {"lgamma": FUNCTIONS["gamma"], "betaln": FUNCTIONS["beta"]}
 
 
-@rule("exp", "exp(x + p log(y) - lgamma(s))", "exp(x) y**p / gamma(s)", "shown", inside="add subtract multiply negative named")
+@rule("exp", "exp(x + p log(y) - lgamma(s))", "exp(x) y**p / gamma(s)", "shown",
+      inside="add subtract multiply negative named")
 def _logarithms_in_an_exponent(node: Node) -> Node | None:
     """Write logarithms of functions in an exponent as factors, where the functions are positive."""
     rest, factors = dict(linear(node.args[0])), list[tuple[Node, int]]()
@@ -450,14 +451,14 @@ def _logarithms_in_an_exponent(node: Node) -> Node | None:
 def _sum_of_exponentials(part: Node) -> Node | None:
     """Return what a logarithm of a few exponentials is the logarithm of; None of anything else."""
     if part.op == "logaddexp":
-        exponents: Iterable[Node] = part.args
+        exponents: Sequence[Node] = part.args
     elif part.op == "logsumexp" and not part.shape:
         from ..matrices.entries import entries_of
 
         known = entries_of(part.args[0])
         if known is None or known.size > _HIGHEST:
             return None
-        exponents = known.flat
+        exponents = [*known.flat]
     else:
         return None
     return reduce(partial(make, "add"), [_exponential(linear(one)) for one in exponents])
@@ -469,7 +470,7 @@ def _exponential(exponent: Linear) -> Node:
     whole = round(max(value, 1.0 / value)) if value and math.isfinite(value) else 0
     if not 1 < whole < _LOOKED or not math.isclose(max(value, 1.0 / value), whole, rel_tol=2.0**-50):
         return make("exp", as_node(exponent))
-    rest = {part: c for part, c in exponent.items() if part is not None}
+    rest: Linear = {part: c for part, c in exponent.items() if part is not None}
     number = constant(float(whole) if value > 1.0 else 1.0 / whole)
     return make("multiply", number, make("exp", as_node(rest))) if rest else number
 
