@@ -219,8 +219,9 @@ def present(root: Node, *, derived: bool) -> Node:
         return _made_whole(root, derived=False)
     finished = finish([without_limits(root)])[0]
     whole = wholes_in_lowest_terms(finished)
-    others = [whole] * (whole is not finished) + [one for one in [on_one_denominator(finished)] if one is not None]
-    forms = dict.fromkeys((shorten(finished), finished, *map(shorten, others), shorten(as_written([finished])[0])))
+    others = (whole, on_one_denominator(finished), as_written([finished])[0])
+    different = [other for other in others if other is not None and other is not finished]
+    forms = dict.fromkeys((shorten(finished), finished, *map(shorten, different)))
     shown = _written(next(iter(forms)))
     for other in map(_written, [*forms][1:]):
         if _cost(other) < _MUCH * _cost(shown):
