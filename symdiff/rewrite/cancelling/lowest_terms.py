@@ -117,6 +117,9 @@ def _by_hyperbolic_functions(node: Node, variables: Sequence[Node]) -> list[Node
     known = [one for one in variables if one.op in _IN_EXPONENTIALS]
     if len(known) < 2 and not any(one.op == "exp" for one in variables):
         return []
+    first, *others = [linear(one.args[0]) for one in variables if one.op == "exp" or one in known]
+    if not first or not all(ratio(other, first) for other in others):
+        return []
     new = {one: substitute([_IN_EXPONENTIALS[one.op]], {_U: one.args[0]})[0] for one in known}
     (opened,) = substitute([node], new) if new else [node]
     order = _operations(opened)
