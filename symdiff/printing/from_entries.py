@@ -38,11 +38,11 @@ from ..graph import (
 )
 from ..graph.deltas.affine import STRUCTURE
 from ..graph.deltas.einsum import einsum
-from ..graph.kinds import EXPONENTIAL, bit_of
+from ..graph.kinds import bit_of
 from ..graph.primitives import EACH, TOGETHER
 from ..graph.reference.interpret import evaluate
 from ..graph.scalars.arithmetic import PowerProduct
-from ..graph.scalars.functions import FUNCTIONS, as_written
+from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Shape, fixed
 from ..ground.gc_pause import paused
 from ..rewrite.cancelling.kinks import without_limits
@@ -175,7 +175,7 @@ def _column(node: Node, columns: dict[Node, Node]) -> Node:
 
 
 #: Quotients by sums of exponentials, and integrals of densities, beside which these cancel.
-_MEETING = bit_of("sech") | bit_of("ndtr") | EXPONENTIAL
+_MEETING = bit_of("sech") | bit_of("ndtr")
 #: The entries that are no structural zeros, by their places.
 Entries: TypeAlias = dict[tuple[int, ...], Node]
 #: Arrays of more elements stay sums.
@@ -219,8 +219,10 @@ def present(root: Node, *, derived: bool) -> Node:
         return _made_whole(root, derived=False)
     finished = finish([without_limits(root)])[0]
     whole = wholes_in_lowest_terms(finished)
-    others = (whole, on_one_denominator(finished), as_written([finished])[0])
-    different = [other for other in others if other is not None and other is not finished]
+    joined = on_one_denominator(finished)
+    if joined is not None and not (joined.is_division and joined.args[1].is_root):  # others are read as they stand
+        joined = None
+    different = [other for other in (whole, joined) if other is not None and other is not finished]
     forms = dict.fromkeys((shorten(finished), finished, *map(shorten, different)))
     shown = _written(next(iter(forms)))
     for other in map(_written, [*forms][1:]):

@@ -181,6 +181,8 @@ LOGARITHMS = (
     Identity("cosh(x)**2 - sinh(x)**2 -> 1", "stability", x="real"),
     Identity("softplus(x) - softplus(-x) -> x", "stability"),
     Identity("(1 + tan(x)**2) / tan(x) -> 2 / sin(2 * x)", "shown"),
+    Identity("gamma_density(0, s, x) -> x**(s - 1) * exp(-x) / gamma(s)", "shown", s="positive"),
+    Identity("beta_density(s, t, x) -> x**(s - 1) * (1 - x)**(t - 1) / beta(s, t)", "shown", s="positive", t="positive"),
     Identity("i_moment(1, s) / i0e(s) -> 1 - i_ratio(s)", "shown", s="positive"),
     Identity("sin(x) * cos(y) + cos(x) * sin(y) -> sin(x + y)", "shown"),
     Identity("sin(x) * cos(y) - cos(x) * sin(y) -> sin(x - y)", "shown"),

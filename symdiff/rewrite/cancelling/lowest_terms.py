@@ -368,7 +368,7 @@ class _Polynomials:
                 continue
             by_power = {powers[place]: value for powers, value in terms.items()}
             sizes = {abs(c) for c in by_power.values()}
-            if p.total_degree() != degree or by_power.keys() != {0, degree} or len(sizes) > 1:
+            if len(terms) != 2 or p.total_degree() != degree or by_power.keys() != {0, degree} or len(sizes) > 1:
                 return []
             number *= (2 * by_power[degree]) ** n
             halves += n * degree
