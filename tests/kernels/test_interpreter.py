@@ -361,7 +361,7 @@ KERNELS = Path(symdiff.__file__).parent / "_kernels"
 
 
 #: Headers that others include for each kind of vector, with names that only these define.
-PARTS = {"vector.h", "special_vectors.h", "transpose.h", "vectors.h", "machine.h", "convert.h"}
+PARTS = {"vector.h", "special_vectors.h", "transpose.h", "vectors.h", "machine.h", "convert.h", "listed.h"}
 PARTS |= {"kind.h", "tiles.h", "factorizations.h", "gemm_kernels.h"}
 
 

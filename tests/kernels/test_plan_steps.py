@@ -382,6 +382,28 @@ def test_listed_positions(axis: int, scatter: bool, width: int, single: bool) ->
         check(layout, steps, [given_array], [out_of_order], 9, tolerance=1e-6 if single else 1e-15)
 
 
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("width", [*range(1, 18), 24, 33])
+def test_rows_of_one_sample_at_listed_positions(width: int, single: bool) -> None:
+    """Rows are added one after the other, whatever vectors they are added by and whatever runs their positions have."""
+    dtype = np.float32 if single else np.float64
+    runs = [np.repeat(np.arange(9), 7), np.arange(20), np.full(5, 3), np.arange(9)[::-1], [4, 5, 4, 5, 6, 6]]
+    positions = np.concatenate([*runs, rng.integers(0, 20, 40)])
+    rows = rng.normal(size=(len(positions), width)).astype(dtype)
+    layout = Layout(4, single)
+    a, out = layout.given(INPUT, 0, *rows.shape), layout.given(OUTPUT, 0, 20, width)
+    views = layout.view(a, 0, 1), layout.view(out, 0, 1)
+    found, wanted = np.empty((20, width), dtype), np.zeros((20, width), dtype)
+    step = GatherStep(BEFORE, rows.shape, False, True, 0, positions.astype(np.int64).tobytes(), *views)
+    assert layout.plan(1, 1, [step], units_of()).run([rows], [found], 1, 1) is None
+    np.add.at(wanted, positions, rows)
+    np.testing.assert_array_equal(found, wanted)
+    x = sd.matrix("x", 20, width)
+    for backend in ("native", "interpreter"):
+        kernel = sd.compile(x[positions] * 2.0, [x], batch=[], backend=backend)
+        np.testing.assert_array_equal(kernel(rows[:20]), rows[:20][positions] * dtype(2.0))
+
+
 def test_constants_and_the_length_of_the_batch() -> None:
     for single in (False, True):
         dtype = np.float32 if single else np.float64

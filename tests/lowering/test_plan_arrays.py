@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -336,6 +337,16 @@ def test_what_is_infinite_stays_where_it_is() -> None:
     found = k(np.ones((20, 20)), weights)
     assert np.isfinite(found[:4]).all()
     assert np.isinf(found[4:, 4:]).all()
+
+
+@pytest.mark.parametrize("reach", [3, 5])
+def test_borders_share_one_program(reach: int) -> None:
+    """Compilers take most of the time of a build, which has one program for the inside and one for all borders."""
+    x, w = sd.matrix("x", 32, 32), sd.matrix("w", reach, reach)
+    k = sd.compile(sd.gradient(np.sum(correlation(x, w, reach, reach) ** 2), x), [x, w], backend="native")
+    programs = re.split(r"/\* program \d+ \*/", k.source())[1:]
+    assert len(programs) == 1 + 9
+    assert len({program.strip() for program in programs}) == 3
 
 
 @pytest.mark.parametrize(("count", "arrays", "once"), [(PADDED - 1, 1, False), (PADDED, 1, True), (PADDED, 4, False)])

@@ -122,19 +122,30 @@ static inline void sd_copy_rows(char *to, const char *from, long step, long n, l
 #undef SD_ROWS_OF
 }
 
-/* Copy n rows of few elements at listed positions, `pace` bytes from one to the next, of samples `step` bytes apart, one at a
-   time; tell whether rows are so short. */
+/* Copies of short rows at listed positions, of which some are asked for ahead. */
+enum { SD_LISTED_SOON = 8 };
+#if defined __x86_64__
+SD_BEGIN_AVX512
+#define SD_WIDE 64
+#include "listed.h"
+#undef SD_WIDE
+SD_END_SET
+SD_BEGIN_AVX2
+#define SD_WIDE 32
+#include "listed.h"
+#undef SD_WIDE
+SD_END_SET
+#endif
+#define SD_WIDE 16
+#include "listed.h"
+#undef SD_WIDE
+
 static inline int sd_copy_listed(char *to, const char *from, long step, long pace, const long *listed, long n, long row) {
-#define SD_ROWS_OF(bytes)                                                                              \
-  case bytes:                                                                                          \
-    for (long k = 0; k < n; k++) memcpy(to + (bytes) * k, from + k * step + pace * listed[2 * k], bytes); \
-    return 1;
-  switch (row) {
-    SD_ROWS_OF(16) SD_ROWS_OF(24) SD_ROWS_OF(32) SD_ROWS_OF(40) SD_ROWS_OF(48) SD_ROWS_OF(64) SD_ROWS_OF(80)
-    SD_ROWS_OF(96) SD_ROWS_OF(128)
-    default: return 0;
-  }
-#undef SD_ROWS_OF
+#if defined __x86_64__
+  if (sd_best_set() == SD_SET_AVX512) return sd_copy_listed_64(to, from, step, pace, listed, n, row);
+  if (sd_best_set() == SD_SET_AVX2) return sd_copy_listed_32(to, from, step, pace, listed, n, row);
+#endif
+  return sd_copy_listed_16(to, from, step, pace, listed, n, row);
 }
 
 /* Numbers that follow each other in a list, from which on they are copied at once. */

@@ -288,93 +288,6 @@ SD_ADD_LISTED(sd_add_listed_d, double)
 SD_ADD_LISTED(sd_add_listed_f, float)
 #undef SD_ADD_LISTED
 
-/* Add rows of few elements to those at listed positions, in their order, one at a time; tell whether they are so few. */
-#define SD_ADD_LISTED_ROWS(NAME, VECTOR)                                                                              \
-  static int NAME(char *to, long apart, const char *from, long stride, const long *indices, long rows, long bytes) {  \
-    switch (bytes % (long)sizeof(VECTOR) ? 0 : bytes / (long)sizeof(VECTOR)) {                                        \
-      SD_ROWS_OF(VECTOR, 1) SD_ROWS_OF(VECTOR, 2) SD_ROWS_OF(VECTOR, 3) SD_ROWS_OF(VECTOR, 4) SD_ROWS_OF(VECTOR, 5)   \
-      SD_ROWS_OF(VECTOR, 6) SD_ROWS_OF(VECTOR, 8)                                                                     \
-      default: return 0;                                                                                              \
-    }                                                                                                                 \
-  }
-#define SD_ROWS_OF(VECTOR, N)                                           \
-  case N:                                                               \
-    for (long k = 0; k < rows; k++, from += stride) {                   \
-      VECTOR *at = (VECTOR *)(to + indices[2 * k] * apart), sum[N];     \
-      for (int v = 0; v < N; v++) sum[v] = at[v] + ((const VECTOR *)from)[v]; \
-      for (int v = 0; v < N; v++) at[v] = sum[v];                       \
-    }                                                                   \
-    return 1;
-SD_ADD_LISTED_ROWS(sd_add_listed_rows_d, sd_pair)
-SD_ADD_LISTED_ROWS(sd_add_listed_rows_f, sd_four)
-#undef SD_ROWS_OF
-#undef SD_ADD_LISTED_ROWS
-
-static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
-  long room[SD_AXES], others[SD_AXES], count, listed_in, listed_out;
-  const long *indices = step->indices + (step->tiled && step->listed == 0 ? 2 * s->first : 0); /* of a part of an axis */
-  const long *lengths = sd_lengths(s, step, room), *strides[2];
-  sd_seen from, to;
-  sd_nest nest;
-  char *at[SD_OPERANDS];
-  int last, neighbours;
-  (void)which;
-  sd_see(s, step->views, &from);
-  sd_see(s, step->views + 1, &to);
-  at[0] = to.data, at[1] = from.data;
-  strides[0] = to.strides, strides[1] = from.strides;
-  count = lengths[step->listed];
-  listed_in = from.strides[step->listed], listed_out = to.strides[step->listed];
-  memcpy(others, lengths, sizeof others);
-  others[step->listed] = 1;
-  if (step->scatter) { /* the array's own axes, all of them */
-    const sd_view *v = step->views + 1;
-    const sd_array *array = s->job->plan->arrays + v->array;
-    long shape[SD_RANK];
-    memcpy(shape, array->shape, sizeof shape);
-    if (array->tiled) shape[0] = s->rows;
-    if (s->fresh || step->listed > 0 || !step->tiled)
-      sd_zero_array(s->data[v->array], array->rank, shape, s->job->strides[v->array], to.item);
-    if (!sd_make_nest(&nest, step->loops, others, 2, strides)) return -1;
-    last = nest.loops - 1;
-    if (nest.loops == 1 && nest.lengths[0] == 1) {
-      (to.item == 8 ? sd_add_listed_d : sd_add_listed_f)(at[0], listed_out, at[1], listed_in, indices, count);
-      return -1;
-    }
-    neighbours = nest.lengths[last] == 1 || (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item);
-    if (neighbours && nest.loops == 1 &&
-        (to.item == 8 ? sd_add_listed_rows_d : sd_add_listed_rows_f)(
-            at[0], listed_out, at[1], listed_in, indices, count, nest.lengths[last] * to.item))
-      return -1;
-    do
-      for (long k = 0, n; k < count; k += n) {
-        long run = indices[2 * k + 1];
-        n = run < 0 ? -run : run;
-        if (n > count - k) n = count - k;
-        for (long i = 0; i < (neighbours ? 1 : nest.lengths[last]); i++)
-          (to.item == 8 ? sd_add_rows_d : sd_add_rows_f)(
-              at[0] + i * nest.strides[0][last] + indices[2 * k] * listed_out, run < 0 ? 0 : listed_out,
-              at[1] + i * nest.strides[1][last] + k * listed_in, listed_in, n, neighbours ? nest.lengths[last] : 1);
-      }
-    while (sd_next(&nest, at));
-    return -1;
-  }
-  if (!sd_make_nest(&nest, step->loops, others, 2, strides)) return -1;
-  last = nest.loops - 1;
-  if (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item) {
-    for (long k = 0; k < count; k++) /* rows at a time */
-      sd_copy_nest(&nest, to.data + k * listed_out, to.item, from.data + indices[2 * k] * listed_in, from.item);
-  } else {
-    do
-      for (long i = 0; i < nest.lengths[last]; i++)
-        for (long k = 0; k < count; k++)
-          sd_set_number(at[0] + i * nest.strides[0][last] + k * listed_out, to.item,
-                        sd_get(at[1] + i * nest.strides[1][last] + indices[2 * k] * listed_in, from.item));
-    while (sd_next(&nest, at));
-  }
-  return -1;
-}
-
 /* Rows of neighbouring elements combined by whole vectors: the largest or smallest of one, and rows onto each other.
    Each function is there for each set of vector instructions, of which the processor's widest runs. */
 
@@ -452,6 +365,35 @@ enum { SD_STREAMED = 8192 };
       ((one *)to)[i] = a[0];                                                                             \
     }                                                                                                    \
   }
+
+/* Rows of a run, from which on runs are added up as such, and rows ahead that are asked for. */
+enum { SD_ROWS_RUN = 4, SD_ROWS_SOON = 8 };
+
+/* Add rows of `bytes` neighbours to those at listed positions, in their order, one at a time up to a run of many; returns how
+   many that were. */
+#define SD_ADD_LISTED_ROWS(NAME, TYPE, VECTOR)                                                            \
+  static long NAME(char *to, long apart, const char *from, long stride, const long *indices, long rows,   \
+                   long bytes) {                                                                          \
+    typedef VECTOR loose __attribute__((aligned(1), may_alias));                                          \
+    typedef TYPE half __attribute__((vector_size(sizeof(VECTOR) / 2), aligned(1), may_alias));            \
+    typedef TYPE least __attribute__((vector_size(16), aligned(1), may_alias));                           \
+    typedef TYPE one __attribute__((aligned(1), may_alias));                                              \
+    enum { WHOLE = sizeof(VECTOR), HALF = WHOLE / 2, LEAST = sizeof(least) };                             \
+    for (long k = 0; k < rows; k++, from += stride) {                                                     \
+      char *at = to + indices[2 * k] * apart;                                                             \
+      long b = 0, run = indices[2 * k + 1];                                                               \
+      if (run >= SD_ROWS_RUN || run <= -SD_ROWS_RUN) return k;                                            \
+      if (bytes >= SD_LINE && k + SD_ROWS_SOON < rows) {                                                  \
+        const char *soon = to + indices[2 * (k + SD_ROWS_SOON)] * apart;                                  \
+        for (long line = 0; line < bytes; line += SD_LINE) __builtin_prefetch(soon + line, 1);            \
+      }                                                                                                   \
+      for (; b + WHOLE <= bytes; b += WHOLE) *(loose *)(at + b) += *(const loose *)(from + b);            \
+      if (b + HALF <= bytes) *(half *)(at + b) += *(const half *)(from + b), b += HALF;                   \
+      if (b + LEAST <= bytes) *(least *)(at + b) += *(const least *)(from + b), b += LEAST;               \
+      for (; b < bytes; b += (long)sizeof(TYPE)) *(one *)(at + b) += *(const one *)(from + b);            \
+    }                                                                                                     \
+    return rows;                                                                                          \
+  }
 #define SD_PLUS(VECTOR, WHOLE, a, x) a += x;
 #define SD_TIMES(VECTOR, WHOLE, a, x) a *= x;
 #define SD_BETTER(VECTOR, WHOLE, a, x, OP)                          \
@@ -468,6 +410,8 @@ typedef struct sd_row_functions {
   float (*largest_f)(const float *, long), (*smallest_f)(const float *, long);
   void (*rows_d[4])(double *, const char *, long, long, long); /* as operations are numbered */
   void (*rows_f[4])(float *, const char *, long, long, long);
+  long (*listed_d)(char *, long, const char *, long, const long *, long, long);
+  long (*listed_f)(char *, long, const char *, long, const long *, long, long);
   long extreme;                          /* bytes of which there is a largest by vectors, at least */
   const struct sd_row_functions *narrower; /* or null */
 } sd_row_functions;
@@ -484,10 +428,13 @@ typedef struct sd_row_functions {
   SD_COMBINE_ROWS(sd_plus_f_##SET, float, sd_f_##SET, sd_i_##SET, SD_PLUS)                               \
   SD_COMBINE_ROWS(sd_times_f_##SET, float, sd_f_##SET, sd_i_##SET, SD_TIMES)                             \
   SD_COMBINE_ROWS(sd_larger_f_##SET, float, sd_f_##SET, sd_i_##SET, SD_LARGER)                           \
-  SD_COMBINE_ROWS(sd_smaller_f_##SET, float, sd_f_##SET, sd_i_##SET, SD_SMALLER)
+  SD_COMBINE_ROWS(sd_smaller_f_##SET, float, sd_f_##SET, sd_i_##SET, SD_SMALLER)                         \
+  SD_ADD_LISTED_ROWS(sd_add_listed_rows_d_##SET, double, sd_d_##SET)                                     \
+  SD_ADD_LISTED_ROWS(sd_add_listed_rows_f_##SET, float, sd_f_##SET)
 #define SD_ROWS_OF_SET(SET)                                                                              \
   {sd_plus_d_##SET, sd_times_d_##SET, sd_larger_d_##SET, sd_smaller_d_##SET},                            \
-  {sd_plus_f_##SET, sd_times_f_##SET, sd_larger_f_##SET, sd_smaller_f_##SET}
+  {sd_plus_f_##SET, sd_times_f_##SET, sd_larger_f_##SET, sd_smaller_f_##SET},                            \
+  sd_add_listed_rows_d_##SET, sd_add_listed_rows_f_##SET
 #define SD_EXTREMES_OF_SET(SET) sd_largest_d_##SET, sd_smallest_d_##SET, sd_largest_f_##SET, sd_smallest_f_##SET
 
 SD_ROWS_SET(narrow, 16)
@@ -549,6 +496,88 @@ static const sd_row_functions *sd_find_rows(void) {
   if (set == SD_SET_AVX2) return &sd_rows_avx2;
 #endif
   return &sd_rows_narrow;
+}
+
+/* Add rows of `count` neighbours to those at listed positions, in their order: many that go on, or are of one position, at
+   once. */
+static void sd_add_listed_rows(char *to, long apart, const char *from, long stride, const long *indices, long rows,
+                               long count, long item) {
+  const sd_row_functions *by = sd_find_rows();
+  for (long k = 0, n; k < rows; k += n) {
+    long run;
+    k += (item == 8 ? by->listed_d : by->listed_f)(to, apart, from + k * stride, stride, indices + 2 * k, rows - k,
+                                                   count * item);
+    if (k == rows) return;
+    run = indices[2 * k + 1], n = run < 0 ? -run : run;
+    if (n > rows - k) n = rows - k;
+    (item == 8 ? sd_add_rows_d : sd_add_rows_f)(to + indices[2 * k] * apart, run < 0 ? 0 : apart, from + k * stride, stride,
+                                                n, count);
+  }
+}
+
+static long sd_run_gather(sd_state *s, const sd_step *step, long *which) {
+  long room[SD_AXES], others[SD_AXES], count, listed_in, listed_out;
+  const long *indices = step->indices + (step->tiled && step->listed == 0 ? 2 * s->first : 0); /* of a part of an axis */
+  const long *lengths = sd_lengths(s, step, room), *strides[2];
+  sd_seen from, to;
+  sd_nest nest;
+  char *at[SD_OPERANDS];
+  int last, neighbours;
+  (void)which;
+  sd_see(s, step->views, &from);
+  sd_see(s, step->views + 1, &to);
+  at[0] = to.data, at[1] = from.data;
+  strides[0] = to.strides, strides[1] = from.strides;
+  count = lengths[step->listed];
+  listed_in = from.strides[step->listed], listed_out = to.strides[step->listed];
+  memcpy(others, lengths, sizeof others);
+  others[step->listed] = 1;
+  if (step->scatter) { /* the array's own axes, all of them */
+    const sd_view *v = step->views + 1;
+    const sd_array *array = s->job->plan->arrays + v->array;
+    long shape[SD_RANK];
+    memcpy(shape, array->shape, sizeof shape);
+    if (array->tiled) shape[0] = s->rows;
+    if (s->fresh || step->listed > 0 || !step->tiled)
+      sd_zero_array(s->data[v->array], array->rank, shape, s->job->strides[v->array], to.item);
+    if (!sd_make_nest(&nest, step->loops, others, 2, strides)) return -1;
+    last = nest.loops - 1;
+    if (nest.loops == 1 && nest.lengths[0] == 1) {
+      (to.item == 8 ? sd_add_listed_d : sd_add_listed_f)(at[0], listed_out, at[1], listed_in, indices, count);
+      return -1;
+    }
+    neighbours = nest.lengths[last] == 1 || (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item);
+    if (neighbours && nest.loops == 1 && nest.lengths[last] > 1) {
+      sd_add_listed_rows(at[0], listed_out, at[1], listed_in, indices, count, nest.lengths[last], to.item);
+      return -1;
+    }
+    do
+      for (long k = 0, n; k < count; k += n) {
+        long run = indices[2 * k + 1];
+        n = run < 0 ? -run : run;
+        if (n > count - k) n = count - k;
+        for (long i = 0; i < (neighbours ? 1 : nest.lengths[last]); i++)
+          (to.item == 8 ? sd_add_rows_d : sd_add_rows_f)(
+              at[0] + i * nest.strides[0][last] + indices[2 * k] * listed_out, run < 0 ? 0 : listed_out,
+              at[1] + i * nest.strides[1][last] + k * listed_in, listed_in, n, neighbours ? nest.lengths[last] : 1);
+      }
+    while (sd_next(&nest, at));
+    return -1;
+  }
+  if (!sd_make_nest(&nest, step->loops, others, 2, strides)) return -1;
+  last = nest.loops - 1;
+  if (nest.strides[0][last] == to.item && nest.strides[1][last] == from.item) {
+    for (long k = 0; k < count; k++) /* rows at a time */
+      sd_copy_nest(&nest, to.data + k * listed_out, to.item, from.data + indices[2 * k] * listed_in, from.item);
+  } else {
+    do
+      for (long i = 0; i < nest.lengths[last]; i++)
+        for (long k = 0; k < count; k++)
+          sd_set_number(at[0] + i * nest.strides[0][last] + k * listed_out, to.item,
+                        sd_get(at[1] + i * nest.strides[1][last] + indices[2 * k] * listed_in, from.item));
+    while (sd_next(&nest, at));
+  }
+  return -1;
 }
 
 /* Sums, maxima, minima and products over loops, and running sums, products, maxima and minima along one. A nan wins over

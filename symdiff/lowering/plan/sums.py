@@ -33,10 +33,11 @@ from ...graph import (
     pad,
     postorder,
     rebuild,
+    reshape,
     slicing,
     substitute,
 )
-from ...graph.primitives import LISTED
+from ...graph.primitives import LISTED, Item
 from ...graph.scalars.arithmetic import scaled
 from ...graph.scalars.functions import FUNCTIONS
 from ...graph.sizes import Dim, nominal
@@ -316,6 +317,9 @@ def _from_padded(total: Node, blocks: Sequence[_Block]) -> tuple[Node, list[Node
     if any(isinstance(high, int) and high - low < 1 for low, high in inside):
         inside = []
 
+    cut = [not inside or inside[axis] != (0, size) for axis, size in enumerate(total.shape)]
+    masks = {array: _inside(array, *padded[array], cut) for array in padded}
+
     def within(box: Sequence[tuple[int, Dim]], *, border: bool) -> Node:
         terms = []
         for factors, array, at in blocks:
@@ -324,7 +328,7 @@ def _from_padded(total: Node, blocks: Sequence[_Block]) -> tuple[Node, list[Node
             term = slicing(source, items)
             for factor in factors:
                 term = elementwise("multiply", (factor, term))
-            terms.append(_where_there_is(term, array, at, box) if border else term)
+            terms.append(_where_there_is(term, masks[array], items) if border else term)
         return reduce(lambda x, y: elementwise("add", (x, y)), terms)
 
     def parts(box: tuple[tuple[int, Dim], ...]) -> Node:
@@ -344,16 +348,30 @@ def _from_padded(total: Node, blocks: Sequence[_Block]) -> tuple[Node, list[Node
     return parts(()), [node for node, _ in padded.values()]
 
 
-def _where_there_is(term: Node, array: Node, at: Sequence[int], box: Sequence[tuple[int, Dim]]) -> Node:
-    """Return zeros where a part of a term lies beside its array."""
+def _inside(array: Node, padded: Node, at: Sequence[int], cut: Sequence[bool]) -> list[Node | None]:
+    """Return for each axis that is cut, and of fixed size, 1 where an array stands within zeros, and 0 elsewhere."""
+    masks: list[Node | None] = []
+    for size, length, start, chosen in zip(array.shape, padded.shape, at, cut, strict=True):
+        mask = None
+        if chosen and isinstance(size, int) and isinstance(length, int):
+            places = np.arange(length)
+            mask = constant(((places >= start) & (places < start + size)).astype(float))
+        masks.append(mask)
+    return masks
+
+
+def _where_there_is(term: Node, masks: Sequence[Node | None], items: Sequence[Item]) -> Node:
+    """Return zeros where a part of a term lies beside its array.
+
+    A part that lies within it along an axis has a choice along that axis all the same, so that one program serves all
+    borders.
+    """
     there = None
-    for axis, (low, high) in enumerate(box):
-        if not isinstance(high, int) or at[axis] <= low <= high <= at[axis] + array.shape[axis]:
-            continue
-        places = np.arange(low, high)
-        own = ((places >= at[axis]) & (places < at[axis] + array.shape[axis])).astype(float)
-        along = constant(own.reshape([-1 if k == axis else 1 for k in range(term.ndim)]))
-        there = along if there is None else elementwise("multiply", (there, along))
+    for axis, (mask, item) in enumerate(zip(masks, items, strict=True)):
+        if mask is not None:
+            part = slicing(mask, (item,))
+            along = reshape(part, (1,) * axis + part.shape + (1,) * (term.ndim - 1 - axis))
+            there = along if there is None else elementwise("multiply", (there, along))
     if there is None:
         return term
     return elementwise("where", (elementwise("less", (constant(0.0), there)), term, constant(0.0)))
