@@ -71,7 +71,7 @@ def unit(x: Any, axes: Any) -> Any:
         return x
     largest = np.max(np.abs(x), axis=axes, keepdims=True) if axes else np.abs(x)
     one = np.ones_like(largest)
-    small = x / np.where(largest == 0, one, largest)
+    small = x / np.where((largest == 0) | np.isinf(largest), one, largest)
     length = np.sqrt(np.sum(small * small, axis=axes, keepdims=True)) if axes else np.abs(small)
     return np.where(largest == 0, np.zeros_like(x), small / np.where(largest == 0, one, length))
 
