@@ -65,7 +65,7 @@ class Values(Protocol[V]):
         """Return the sum of a function over each row; one term is added after the other, so that few are alive."""
 
     def shares(self, parts: V) -> V:
-        """Return each part over the sum of its row."""
+        """Return each part over the sum of its row, in which one is 1, or 0 where all are."""
 
     def two(self, x: V) -> tuple[V, V, Callable[[V, V], V]] | None:
         """Return the elements of rows that are known to have two, and what puts two together."""
@@ -89,7 +89,7 @@ def logsumexp(values: Values[V], x: V) -> V:
 
 
 def softmax(values: Values[V], x: V) -> V:
-    """Return exp(x) / sum(exp(x))."""
+    """Return exp(x) / sum(exp(x)), and 0 where all are -inf: what is impossible has no share in a derivative."""
     _, parts, _ = _exponentials(values, x)
     return values.shares(parts())
 
@@ -210,7 +210,8 @@ class _Nodes:
         return contract(factors, [self.own] * len(factors), self.out)
 
     def shares(self, parts: Node) -> Node:
-        return self.apply("divide", parts, contract([parts], [self.own], self.out))
+        total = contract([parts], [self.own], self.out)
+        return self.apply("divide", parts, self.apply("maximum", total, constant(1.0)))
 
     def two(self, x: Node) -> None:
         return None

@@ -85,9 +85,10 @@ def logsumexp(x: Any, axes: Any) -> Any:
 
 
 def softmax(x: Any, axes: Any) -> Any:
-    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows."""
+    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows; 0 for -inf alone."""
     powers = np.exp(x - _largest(x, axes))
-    return powers / (np.sum(powers, axis=axes, keepdims=True) if axes else powers)
+    total = np.sum(powers, axis=axes, keepdims=True) if axes else powers
+    return powers / np.where(total == 0, np.ones_like(total), total)
 
 
 def log_softmax(x: Any, axes: Any) -> Any:

@@ -351,9 +351,12 @@ def logsumexp(x: Array, axes: Axes) -> Array:
 
 
 def softmax(x: Array, axes: Axes) -> Array:
-    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows."""
+    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows; 0 where all are -inf.
+
+    The derivative of ``logsumexp`` by what is impossible is 0.
+    """
     powers = np.exp(x - _largest(x, axes))
-    share: Array = powers / np.sum(powers, axis=axes, keepdims=True)
+    share: Array = powers / np.maximum(np.sum(powers, axis=axes, keepdims=True), 1.0)
     return share
 
 
