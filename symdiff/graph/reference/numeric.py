@@ -351,7 +351,7 @@ def logsumexp(x: Array, axes: Axes) -> Array:
 
 
 def softmax(x: Array, axes: Axes) -> Array:
-    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows; 0 where all are -inf.
+    """Return exp(x) / sum(exp(x)) over ``axes``, shifted so that nothing overflows; 0 where all are -inf.
 
     The derivative of ``logsumexp`` by what is impossible is 0.
     """
