@@ -147,6 +147,8 @@ are products of mean slopes there, which is another number than the mean of both
 
 `yv(v, x)` is nan where `abs(v) > 1e4` and `x > 1e9`: a whole order takes seconds there.
 
+`softmax` of a row of -inf alone is 0, where SciPy has nan: the slope of `logsumexp` by what is impossible is 0.
+
 A formula that is shown has the values that are computed at all finite inputs, up to rounding. Where an input is nan or
 infinite they may differ from it, and from NumPy's: the gradient of `sum(softmax(x))` is shown as zeros and is nan for a
 nan, `t - 2*t` is -t at infinity, too, and the zeros of `pad`, `tril`, `triu`, `diag` and `eye` stay 0 in native code

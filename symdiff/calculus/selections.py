@@ -57,7 +57,7 @@ _MOVES = frozenset(("reshape", "slice", "named"))
 _LOGIC = frozenset(("logical_not", "logical_and", "logical_or", "reshape", "named"))
 
 
-def selections_that_meet(node: Node, independent: Collection[Node]) -> frozenset[Node]:
+def selections_that_meet(node: Node, independent: Collection[Node], was_mean: bool = False) -> frozenset[Node]:
     """Return what order statistics are taken of, where a formula has shares of them and their values as well.
 
     Parameters
@@ -66,13 +66,15 @@ def selections_that_meet(node: Node, independent: Collection[Node]) -> frozenset
         What is going to be differentiated.
     independent : collection of Node
         With respect to what.
+    was_mean : bool
+        Whether it was a mean of both sides, in which shares met by an earlier derivative, whatever is moved now.
     """
     if not node.below & BRANCHING:
         return frozenset()
     order = postorder([node])
     shared = {_origin(key) for key in _keys(order)}
-    if not shared:
-        return frozenset()
+    if not shared or was_mean:
+        return frozenset(shared)
     moving = dependents(order, independent)
     values = {_origin(part.args[0]) for part in _passed(node, order) if part.op in SELECTING and part in moving}
     return frozenset(shared & values)

@@ -199,7 +199,9 @@ class Cut:
             from ..rewrite.cancelling.kinks import opened_shares  # not needed by an import
 
             cut = opened_shares(cut, by)
-        cut = without_limits(without_sides(cut))
+        one_side = without_sides(cut)
+        was_mean = one_side is not cut
+        cut = without_limits(one_side)
         if cut.below & BRANCHING:
             from .any_order import in_any_order  # not needed by an import
 
@@ -211,8 +213,10 @@ class Cut:
         from ..rewrite.narrowing import narrow  # not needed by an import
 
         (narrowed,) = narrow([stable])
-        self.node, self.signs = named_signs(smooth_directions(lengths_of_one(narrowed), _elementwise_slope))
-        self.meeting = selections_that_meet(self.node, [view.base for view in views])
+        self.node, self.signs = named_signs(
+            smooth_directions(lengths_of_one(narrowed), _elementwise_slope), was_mean
+        )
+        self.meeting = selections_that_meet(self.node, [view.base for view in views], was_mean)
         self.again = bool(self.signs or self.meeting) or has_jumps(self.node)
         self._forms: dict[Node, str] | None = None
 

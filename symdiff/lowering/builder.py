@@ -217,8 +217,8 @@ class ProgramBuilder:
         return self.two(_SUBTRACT, a, b)
 
     def shares(self, parts: Sequence[int]) -> list[int]:
-        """Return each part over the sum of all; what is left beside a share will be the sum of the others."""
-        total = self.sum(parts)
+        """Return each part over the sum of all, one of which is 1 or all 0; beside a share is the sum of the others."""
+        total = self.emit("maximum", self.real(self.sum(parts)), self.number(1.0))
         found = [self.divide(part, total) for part in parts]
         if len(set(parts)) == len(parts) > 1:
             for i, share in enumerate(found):

@@ -61,18 +61,18 @@ class Values(Protocol[V]):
     def maximum(self, x: V) -> V:
         """Return the largest element of each row."""
 
-    def length(self, x: V) -> V:
-        """Return the largest absolute value in each row."""
-
     def total(self, op: str, *args: V) -> V:
         """Return the sum of a function over each row; one term is added after the other, so that few are alive."""
 
     def shares(self, parts: V) -> V:
-        """Return each part over the sum of its row."""
+        """Return each part over the sum of its row, in which one is 1, or 0 where all are."""
 
     def two(self, x: V) -> tuple[V, V, Callable[[V, V], V]] | None:
         """Return the elements of rows that are known to have two, and what puts two together."""
 
+
+#: Bounds of a sum of squares near the ends of float32 and of float64, and powers of 2 that bring its terms back.
+_SCALES = ((1e30, 2.0**-100, 2.0**100), (1e280, 2.0**-600, 2.0**600))
 
 # ---------------------------------------------------------------------------- the expansions
 
@@ -89,7 +89,7 @@ def logsumexp(values: Values[V], x: V) -> V:
 
 
 def softmax(values: Values[V], x: V) -> V:
-    """Return exp(x) / sum(exp(x))."""
+    """Return exp(x) / sum(exp(x)), and 0 where all are -inf: what is impossible has no share in a derivative."""
     _, parts, _ = _exponentials(values, x)
     return values.shares(parts())
 
@@ -103,12 +103,17 @@ def log_softmax(values: Values[V], x: V) -> V:
 
 def unit(values: Values[V], x: V) -> V:
     """Return x / norm(x), and 0 where the norm is 0."""
-    # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
-    largest = values.length(x)
+    # the squares of 1e200 and 1e-200 are beyond a double: what is far out is brought back by a power of 2
+    total, scale = values.total("multiply", x, x), values.number(1.0)
+    for bound, shrinking, growing in _SCALES:
+        large = values.apply("less", values.number(bound), total)
+        small = values.apply("less", total, values.number(1.0 / bound))
+        scale = values.apply("where", large, values.number(shrinking), scale)
+        scale = values.apply("where", small, values.number(growing), scale)
+    parts = values.apply("multiply", x, scale)
+    length = norm(values, parts)
     zero = values.number(0.0)
-    nothing = values.apply("equal", largest, zero)
-    small = values.apply("divide", x, values.apply("where", nothing, values.number(1.0), largest))
-    return values.apply("where", nothing, zero, values.apply("divide", small, norm(values, small)))
+    return values.apply("where", values.apply("equal", length, zero), zero, values.apply("divide", parts, length))
 
 
 def _exponentials(values: Values[V], x: V) -> tuple[V, Callable[[], V], Callable[[], V]]:
@@ -200,15 +205,13 @@ class _Nodes:
     def maximum(self, x: Node) -> Node:
         return reduce("max", x, self.axes)
 
-    def length(self, x: Node) -> Node:
-        return self.maximum(self.apply("abs", x))
-
     def total(self, op: str, *args: Node) -> Node:
         factors = args if op == "multiply" else (self.apply(op, *args),)
         return contract(factors, [self.own] * len(factors), self.out)
 
     def shares(self, parts: Node) -> Node:
-        return self.apply("divide", parts, contract([parts], [self.own], self.out))
+        total = contract([parts], [self.own], self.out)
+        return self.apply("divide", parts, self.apply("maximum", total, constant(1.0)))
 
     def two(self, x: Node) -> None:
         return None
@@ -301,10 +304,6 @@ class _Scalars:
         for value in x[1:]:
             top = self.builder.emit("maximum", top, self.builder.real(value))
         return (top,)
-
-    def length(self, x: Row) -> Row:
-        sizes = tuple([self.builder.emit("abs", value) for value in x if value != ZERO])
-        return self.maximum(sizes) if sizes else self.number(0.0)
 
     def total(self, op: str, *args: Row) -> Row:
         return (self.builder.sum(self._each(op, args)),)

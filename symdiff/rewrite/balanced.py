@@ -72,7 +72,7 @@ _FAR: dict[str, Callable[[Points], Points]] = {
     **dict.fromkeys(("airybi", "airybiprime"), lambda t: 0.7 * np.maximum(t, 0.0) ** 1.5),
 }
 #: Operations whose sizes and values follow from those of their arguments.
-_THROUGH = PRODUCTS | SUMS | {"negative", "named", "abs", "log"}
+_THROUGH = PRODUCTS | SUMS | {"negative", "named", "abs", "log", "power_log", "exp_share"}
 
 
 def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> list[Node]:
@@ -107,7 +107,8 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
                 if new[arg] is not arg:
                     made = rebuild(node, tuple([new[arg] for arg in node.args]))
                     break
-            grows = made.op in _FAR or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
+            grows = made.op in _FAR or made.op == "exp_share" or _is_open_power(made)
+            grows = grows or (made.op in _THROUGH and any(arg in sizes.far for arg in made.args))
             if made.is_multiplicative and (grows or far_numbers or made.below & INVERSE):
                 made = _balanced(made, sizes, node in written, uses)
             if grows:
@@ -116,6 +117,11 @@ def balance_products(roots: Sequence[Node], derived: Sequence[bool] = ()) -> lis
                 uses[made] += uses[node]
             new[node] = made
     return [new[root] for root in roots]
+
+
+def _is_open_power(node: Node) -> bool:
+    """Tell whether a node is a power by what is no number, or one times a power of the logarithm."""
+    return node.op == "power_log" or (node.is_power and scalar_constant(node.args[1]) is None)
 
 
 def _is_product(node: Node) -> bool:
@@ -310,6 +316,12 @@ def _value_of(node: Node, args: Sequence[tuple[Points, Points]]) -> tuple[Points
     if node.is_power:
         n = scalar_constant(node.args[1])
         size = logs[0] * (values[1] if n is None else n)
+        return np.exp(size), size
+    if op == "power_log":
+        size = logs[1] * values[2]
+        return np.exp(size), size
+    if op == "exp_share":  # 1 / (a + b exp(t))
+        size = -np.maximum(logs[0], logs[1] + values[2])
         return np.exp(size), size
     if op in _FAR:
         size = _FAR[op](np.nan_to_num(values[-1], posinf=1e300, neginf=-1e300))

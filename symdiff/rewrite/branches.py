@@ -48,6 +48,28 @@ def _function_of_numbers(node: Node) -> Node | None:
     return spread(found, node.shape)
 
 
+@rule("multiply", "sign(x) (x / y)", "abs(x) / y", inside="sign")
+def _sign_in_a_product(node: Node) -> Node | None:
+    """Write x sign(x) as a size where divisors stand between: 1 / (1 + abs(x)) less its share cancels then."""
+    for one, other in (node.args, node.args[::-1]):
+        if one.op == "sign" and one.shape == other.shape:
+            found = _exchanged(other, one.first, elementwise("abs", one.args))
+            if found is not None:
+                return found
+    return None
+
+
+def _exchanged(product: Node, old: Node, new: Node) -> Node | None:
+    """Put a node in the place of a factor, None where a product lacks it."""
+    if product is old:
+        return new
+    for place, arg in enumerate(product.args[: 2 if product.is_multiplication else int(product.is_division)]):
+        found = _exchanged(arg, old, new) if arg.shape == product.shape else None
+        if found is not None:
+            return elementwise(product.op, (*product.args[:place], found, *product.args[place + 1 :]))
+    return None
+
+
 @rule("multiply divide", "x where(c, 1, nan), where(c, 1, nan) / x", "where(c, x, nan), where(c, 1 / x, nan)",
       inside="where")
 def _undefined_product(node: Node) -> Node | None:

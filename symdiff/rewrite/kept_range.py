@@ -297,11 +297,12 @@ def _is_ordinary(node: Node) -> bool:
 
 
 def _mends(old: Node, before: _Sized, after: _Sized) -> bool:
-    """Tell whether sums of exponentials, which meet as 0 and inf with all else near 1, do not do so any more."""
-    if exceeds(before.span, after.span, 1.2, _SMALL):
-        meeting = SUMS | _OF_QUOTIENT.keys()
-        return any(part.below & EXPONENTIAL and part.op in meeting for part in _all_parts(old))
-    return False
+    """Tell whether quotients by sums of exponentials, which are 0/0 or inf/inf far out, are so no more."""
+    if not exceeds(before.span, after.span, 1.2, _SMALL):
+        return False
+    meeting = SUMS | _OF_QUOTIENT.keys()
+    divisors = [part.second for part in _all_parts(old) if part.is_division]
+    return any(part.below & EXPONENTIAL and part.op in meeting for each in divisors for part in _all_parts(each))
 
 
 def _all_parts(root: Node) -> set[Node]:

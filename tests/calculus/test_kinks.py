@@ -356,3 +356,19 @@ def test_roots_of_what_may_be_negative_keep_their_domain() -> None:
     x = sd.scalar("x")
     for f in ((x**3) ** 0.5, x**0.5):
         assert np.isnan(sd.compile(f**4)(-2.0))
+
+
+IMPOSSIBLE = [
+    "logsumexp([-inf, -inf + x[0]])", "logsumexp(a + x)", "logsumexp([logsumexp(a + x), 1])",
+    "logsumexp(concatenate([a + x, a - x]))", "exp(logsumexp(a*2 + x)) + logsumexp([x[0] + a[0], 0])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", IMPOSSIBLE)
+@pytest.mark.parametrize("size", [2, 3, 40])
+@pytest.mark.parametrize("backend", ["interpreter", "native", "numpy"])
+def test_what_is_impossible_has_no_share(text: str, size: int, backend: Any) -> None:
+    """Logarithms of probabilities that are all 0, as of a path in a hidden Markov model that no transition leads to."""
+    for wanted in (f"gradient({text}, x)", f"hessian({text}, x)"):
+        kernel = sd.compile([wanted, "0*sum(a)"], ["a", "x"], a=size, x=size, backend=backend)
+        assert not np.any(kernel(np.full(size, -np.inf), np.linspace(0.5, 1.0, size))[0])

@@ -63,6 +63,9 @@ PAIRS = [
     ("max(abs(x))**2 * min(abs(x))**2", "x[0]**2 * x[1]**2"),
     ("sum(sort(abs(x))**2)", "x @ x"),
     ("maximum(x[0], sin(x[0])) * minimum(x[0], sin(x[0]))", "x[0]*sin(x[0])"),
+    ("abs(x[0]) * where(x[0] < 0, -x[0], x[0])", "x[0]**2"),
+    ("where(x[0] > x[1], x[0] - x[1], x[1] - x[0]) * abs(x[0] - x[1])", "(x[0] - x[1])**2"),
+    ("abs(x[0]*exp(x[1])) * where(0 <= x[0], sin(x[0]), sin(-x[0]))", "x[0]*exp(x[1])*sin(x[0])"),
 ]
 #: Roots and powers of what is a square or a length, and the same without roots.
 ROOTS = [
@@ -72,6 +75,12 @@ ROOTS = [
     ("hypot(hypot({a}, {b}), 2)**3", "(({a})**2 + ({b})**2 + 4)**1.5"),
     ("hypot({a}, {b})**4", "(({a})**2 + ({b})**2)**2"),
     ("hypot({a}, -({a}))**2", "2*({a})**2"),
+    ("hypot(({a})*({a}), 0*({a}))", "({a})**2"),
+    ("hypot(({a})**2, ({a})**4)", "({a})**2 * sqrt(1 + ({a})**4)"),
+    ("hypot(({a})**2*exp({b}), ({a})**2*cos({b}))", "({a})**2 * sqrt(exp(2*({b})) + cos({b})**2)"),
+    ("norm([({a})**2, ({a})**3, -2*({a})**2])", "({a})**2 * sqrt(5 + ({a})**2)"),
+    ("sqrt(({a})**4 + ({a})**6)", "({a})**2 * sqrt(1 + ({a})**2)"),
+    ("sqrt((({v}) @ ({v}))**2 + (({v}) @ ({v}))**4)", "({v}) @ ({v}) * sqrt(1 + (({v}) @ ({v}))**2)"),
     ("norm(outer({v}, {v}))", "({v}) @ ({v})"),
     ("sqrt(sum(outer({v}, {v})**2))", "({v}) @ ({v})"),
     ("norm(({v})*norm({v}))", "({v}) @ ({v})"),
@@ -466,6 +475,27 @@ def test_symmetric_functions_of_the_order(seed: int) -> None:
 def test_kinks_that_meet(text: str, smooth: str) -> None:
     for point in [(0.0, 0.0), (1.0, 1.0), (0.0, 0.7)]:
         check(text, smooth, point)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_derivatives_by_another_input_of_a_mean_of_sides(seed: int) -> None:
+    """A further derivative of what is a mean of both sides is one, too, though no kink moves with its input."""
+    rng = random.Random(seed)
+    text, smooth = rng.choice(SYMMETRIC + OF_TWO + PAIRS)
+    v = rng.choice(["x*y", "y + x", "x*x*y"])
+    form = rng.choice(["y*({f})", "sin(y*({f}))", "({f}) + y**2*sum(x)"])
+    of = [one.format(v=v) if "{v}" in one else one.replace("x[", "(y*x)[") for one in (text, smooth)]
+    found, wanted = (form.format(f=one) for one in of)
+    for order in (["x", "x", "y"], ["x", "y", "x"], ["y", "x", "x"], ["x", "x", "y", "y"]):
+        kernels = []
+        for text in (found, wanted):
+            one: Any = read_formula(text, {"x": (2,), "y": ()}).value
+            for name in order:
+                one = sd.jacobian(one, name, disconnected="zero")
+            kernels.append(sd.compile(one, ["x", "y"], backend="interpreter"))
+        for point in ((0.5, 0.5), (0.0, 0.0)):
+            numbers = [k(np.array(point), 0.75) for k in kernels]
+            np.testing.assert_allclose(*numbers, rtol=1e-9, atol=1e-9, err_msg=f"{found} by {order} at {point}")
 
 
 def test_what_is_no_smooth_formula_is_the_mean_of_two_orders() -> None:

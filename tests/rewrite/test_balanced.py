@@ -111,3 +111,41 @@ def test_large_and_small_divisors_do_not_end_the_range(divisor: str, size: float
             expected = mp.diff(partial(_read_at, text, {**names, "y": y, "z": size}), at)
         found = kernel(**{parameter.name: values[parameter.name] for parameter in kernel.inputs})
         np.testing.assert_allclose(float(found), float(expected), rtol=1e-9)
+
+
+#: Factors of which the logarithm is large far out, and these.
+GROWING: dict[str, Callable[[Any, Any], Any]] = {
+    "exp(-x)": lambda x, y: mp.exp(-x),
+    "exp(y)": lambda x, y: mp.exp(y),
+    "x**y": lambda x, y: x**y,
+    "y**-x": lambda x, y: y**-x,
+    "x**(y/2)": lambda x, y: x ** (y / 2),
+    "1/gamma(y + 1)": lambda x, y: 1 / mp.gamma(y + 1),
+    "gamma(x)": lambda x, y: mp.gamma(x),
+    "2.5**x": lambda x, y: mp.mpf(2.5) ** x,
+}
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_slopes_of_open_powers_beside_functions_that_grow(seed: int) -> None:
+    """A slope of one factor is multiplied by two others, whose product may leave the range."""
+    draw = Random(seed)
+    names = draw.sample(list(GROWING), 3)
+    text = "*".join(f"({name})" for name in names)
+
+    def value(x: Any, y: Any) -> Any:
+        return mp.fprod(GROWING[name](x, y) for name in names)
+
+    slopes = [sd.derivative(f"{text} + 0*x*y", name) for name in "xy"]
+    kernel = sd.compile(slopes, ["x", "y"], backend="interpreter")
+    for _ in range(40):
+        x, y = draw.uniform(50.0, 160.0), draw.uniform(50.0, 160.0)
+        with mp.workdps(40):
+            sizes = [mp.log(abs(GROWING[name](mp.mpf(x), mp.mpf(y)))) for name in names]
+            partial_sizes = [sizes[0] + sizes[1], sum(sizes), *sizes]
+            if max(map(abs, partial_sizes)) > 690:
+                continue
+            true = [mp.diff(value, (x, y), order) for order in ((1, 0), (0, 1))]
+            noise = 1e-11 * abs(value(mp.mpf(x), mp.mpf(y)))
+        for got, expected in zip(kernel(x, y), true, strict=True):
+            assert abs(float(got) - expected) <= 1e-9 * abs(expected) + noise, f"{text} {x} {y}"

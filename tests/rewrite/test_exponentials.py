@@ -465,3 +465,10 @@ def test_an_exponential_beside_a_difference(seed: int) -> None:
             right = float(mpmath.diff(written_at, (x, y), (order.count(0), order.count(1))))
         if 1e-300 < abs(right) < 1e300:
             assert kernel(x, y, *[7.0] * (len(shapes) - 2)) == pytest.approx(right, rel=1e-11), (text, order, x, y)
+
+
+@pytest.mark.parametrize("inside", ["sinh(0*y)", "expm1(0*x)", "sqrt(1 + exp(0*x))", "(exp(0*y) - exp(0*x))"])
+def test_exponents_that_are_zero(inside: str) -> None:
+    text = f"exp(x)*{inside} + y*exp(x)"
+    kernel = sd.compile([f"derivative({text}, x)", text], backend="interpreter")
+    assert len({float(one) for one in kernel(x=0.5, y=2.0)}) == 1

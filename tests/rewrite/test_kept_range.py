@@ -40,6 +40,11 @@ KNOWN = [
     ("derivative(3e190*k1(x)/i1(x), x, 2)", {"x": 28.0}),
     ("derivative(sqrt(5e-121*exp(x)), x, 2)", {"x": 661.0}),
     ("derivative(gamma(x)*x/(z*2e-27), x, 2)", {"x": 151.0, "z": 3.5e263}),
+    ("derivative((exp(x)*y - exp(z))**2, x)", {"x": 500.0, "y": 1e-200, "z": 30.0}),
+    ("derivative(sin(exp(x)*y)*exp(z)*w, x)", {"x": 600.0, "y": 1e-260, "z": 500.0, "w": 1e-200}),
+    ("derivative(exp(-x)*x**y/gamma(y + 1), y)", {"x": 300.0, "y": 120.0}),
+    ("derivative(exp(x)*y/(exp(z)*w + 1), z)", {"x": 600.0, "y": 1e-200, "z": 600.0, "w": 1e-200}),
+    ("derivative(prod(exp([x, y, z])), y)", {"x": 600.0, "y": -700.0, "z": 650.0}),
 ]
 TRUE: list[Any] = [
     lambda: (mpmath.exp(-371) * mpmath.mpf("1e153")) ** 2,
@@ -56,6 +61,11 @@ TRUE: list[Any] = [
     lambda: mpmath.diff(lambda x: mpmath.mpf("3e190") * mpmath.besselk(1, x) / mpmath.besseli(1, x), 28, 2),
     lambda: mpmath.diff(lambda x: mpmath.sqrt(mpmath.mpf("5e-121") * mpmath.exp(x)), 661, 2),
     lambda: mpmath.diff(lambda x: mpmath.gamma(x) * x / mpmath.mpf("7e236"), 151, 2),
+    lambda: 2 * (mpmath.exp(500) * mpmath.mpf("1e-200") - mpmath.exp(30)) * mpmath.exp(500) * mpmath.mpf("1e-200"),
+    lambda: mpmath.diff(lambda x: mpmath.sin(mpmath.exp(x) * mpmath.mpf("1e-260")), 600) * mpmath.exp(500) / 10**200,
+    lambda: mpmath.diff(lambda y: mpmath.exp(-300) * mpmath.mpf(300) ** y / mpmath.gamma(y + 1), 120),
+    lambda: -1 / (1 + mpmath.mpf("1e200") / mpmath.exp(600)) ** 2,
+    lambda: mpmath.exp(550),
 ]
 
 

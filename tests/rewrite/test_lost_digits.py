@@ -162,6 +162,9 @@ FAR: list[tuple[str, Callable[..., Any]]] = [
     ("x*sqrt(1 + x**2)", lambda x: x * mp.sqrt(1 + x * x)),
     ("x**2/sqrt(1 + x**2)", lambda x: x * x / mp.sqrt(1 + x * x)),
     ("x**3/(4 + x**2)", lambda x: x**3 / (4 + x * x)),
+    ("x/(1 + abs(x))", lambda x: x / (1 + abs(x))),
+    ("3*x/(2 + sqrt(x*x))", lambda x: 3 * x / (2 + abs(x))),
+    ("x*abs(x)/(1 + x*x)", lambda x: x * abs(x) / (1 + x * x)),
 ]
 
 

@@ -399,3 +399,12 @@ def test_check_of_rules_at_kinks_behind_barriers_and_within_others() -> None:
         assert [found.kind for found in report.findings] == ["custom"]
         assert "the rule of bad" in report.findings[0].message
         assert not report.ok
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [("exp(x)", {"x": 709.7}), ("cosh(x)", {"x": 710.0}), ("1/x", {"x": 1e-103}), ("exp(-x)", {"x": 740.0}),
+     ("exp(x)*y", {"x": 700.0, "y": 1000.0}), ("1e-100*log(x)", {"x": 3.0}), ("x/y", {"x": 1e-25, "y": 1e-25})],
+)  # fmt: skip
+def test_what_is_right_near_the_ends_of_the_range_is_ok(text: str, at: dict[str, float]) -> None:
+    assert str(sd.check(text, at=at)).startswith("ok")

@@ -71,7 +71,7 @@ def unit(x: Any, axes: Any) -> Any:
         return x
     largest = np.max(np.abs(x), axis=axes, keepdims=True) if axes else np.abs(x)
     one = np.ones_like(largest)
-    small = x / np.where(largest == 0, one, largest)
+    small = x / np.where((largest == 0) | np.isinf(largest), one, largest)
     length = np.sqrt(np.sum(small * small, axis=axes, keepdims=True)) if axes else np.abs(small)
     return np.where(largest == 0, np.zeros_like(x), small / np.where(largest == 0, one, length))
 
@@ -85,9 +85,10 @@ def logsumexp(x: Any, axes: Any) -> Any:
 
 
 def softmax(x: Any, axes: Any) -> Any:
-    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows."""
+    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows; 0 for -inf alone."""
     powers = np.exp(x - _largest(x, axes))
-    return powers / (np.sum(powers, axis=axes, keepdims=True) if axes else powers)
+    total = np.sum(powers, axis=axes, keepdims=True) if axes else powers
+    return powers / np.where(total == 0, np.ones_like(total), total)
 
 
 def log_softmax(x: Any, axes: Any) -> Any:

@@ -351,9 +351,12 @@ def logsumexp(x: Array, axes: Axes) -> Array:
 
 
 def softmax(x: Array, axes: Axes) -> Array:
-    """Return exp(x) / sum(exp(x)) over ``axes``, shifted by the largest so that nothing overflows."""
+    """Return exp(x) / sum(exp(x)) over ``axes``, shifted so that nothing overflows; 0 where all are -inf.
+
+    The derivative of ``logsumexp`` by what is impossible is 0.
+    """
     powers = np.exp(x - _largest(x, axes))
-    share: Array = powers / np.sum(powers, axis=axes, keepdims=True)
+    share: Array = powers / np.maximum(np.sum(powers, axis=axes, keepdims=True), 1.0)
     return share
 
 
@@ -380,7 +383,7 @@ def unit(x: Array, axes: Axes) -> Array:
     """Return x / norm(x) over ``axes``, and 0 where the norm is 0."""
     # scaled by the largest element: the squares of 1e200 and 1e-200 are beyond a double
     largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0.0)
-    small = x / np.where(largest == 0, 1.0, largest)
+    small = x / np.where((largest == 0) | np.isinf(largest), 1.0, largest)
     length = np.sqrt(np.sum(small * small, axis=axes, keepdims=True))
     return np.where(largest == 0, 0.0, small / length)
 

@@ -54,7 +54,7 @@ from ...graph.scalars.functions import FUNCTIONS, scalar_constant, where
 from ...graph.sizes import Shape, nominal
 from ...graph.traversal import dependents
 from ...ground.budget import uncounted
-from ..facts import has_sign_of_argument
+from ..facts import has_sign_of_argument, is_positive
 from ..rewriter import make, spread, stabilize
 from ..stability.lengths import joined_operands, squares_of
 from .monomials import FACTORS, TERMS, total_of
@@ -379,10 +379,10 @@ ONE = constant(1.0)
 # ---------------------------------------------------------------------------- signs
 
 
-def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
+def named_signs(node: Node, was_mean: bool = False) -> tuple[Node, dict[Node, Node]]:
     """Put a constant in the place of each sign(x) beside abs(x), and return these with what they stand for.
 
-    So are shares of ties, as the slope of maximum(x, y) has them.
+    So are shares of ties, as the slope of maximum(x, y) has them, and all signs of what was a mean of both sides.
 
     Examples
     --------
@@ -395,7 +395,8 @@ def named_signs(node: Node) -> tuple[Node, dict[Node, Node]]:
     """
     if not node.below & (ABSOLUTE | CHOICE):
         return node, {}
-    sizes = {zero_of(part.args[0])[1] for part in postorder([node]) if part.op == "abs"}
+    kinks = ("abs", "sign") if was_mean else ("abs",)
+    sizes = {zero_of(part.args[0])[1] for part in postorder([node]) if part.op in kinks}
     (plain,) = _by_zeros([node], sizes) if sizes else [node]
     signs = [part for part in postorder([plain]) if part.op == "sign" and part.args[0] in sizes] if sizes else []
     signs += ties_in([plain])
@@ -416,11 +417,22 @@ def zero_of(node: Node) -> tuple[float, Node]:
             return -side, elementwise("subtract", x.args[::-1])
         if has_sign_of_argument(x) or (exponent is not None and exponent > 0 and exponent % 2 == 1):
             inner = x.args[0]
-        elif inner is x or not 0.0 < abs(scale) < math.inf:
+        elif inner is x:
+            inner = _beside_positive(x)
+            if inner is x:
+                return side, x
+        elif not 0.0 < abs(scale) < math.inf:
             return side, x
         if peel(inner).shape != x.shape:
             return side, x
         side, x = math.copysign(side, side * scale), peel(inner)
+
+
+def _beside_positive(x: Node) -> Node:
+    """Return the factor of a product beside one that is above 0, what is divided by one, or the node itself."""
+    if x.is_multiplicative and is_positive(x.args[1]):
+        return x.args[0]
+    return x.args[1] if x.is_multiplication and is_positive(x.args[0]) else x
 
 
 def _by_zeros(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
@@ -455,8 +467,10 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
         if found == before:
             break
     ties = ties_in([*shares, *found])
-    stands = {stand: ties.get(sign, sign) for stand, sign in back.items()}
-    signs = {sign: sign for sign in back.values() if sign not in ties} | ties
+    plain = [sign for sign in back.values() if sign not in ties]
+    turns = _turns_with(plain, found) if plain else {}
+    stands = {stand: ties.get(sign, sign) for stand, sign in back.items()} | turns
+    signs = {sign: sign for sign in plain} | ties | turns
     mixed = _mixed(found, stands, signs)
     if mixed:
         sides = [substitute(found, _on_a_side(mixed, back, side)) for side in (1.0, -1.0)]
@@ -465,9 +479,35 @@ def paired_signs(results: Sequence[Node], back: Mapping[Node, Node]) -> list[Nod
     return substitute(found, back)
 
 
+class _Turn(NamedTuple):
+    """A condition, x < 0 or another, that turns where a sign jumps, and the side of x on which it holds."""
+
+    sign: Node
+    side: float
+
+
+#: What jumps at a zero: a sign, a share of a tie, a condition.
+_Jump: TypeAlias = "Node | Tie | _Turn"
+
+
+def _turns_with(signs: Sequence[Node], results: Sequence[Node]) -> dict[Node, _Turn]:
+    """Return the conditions below some nodes that turn where one of the signs jumps."""
+    by_zero = {sign.args[0]: sign for sign in signs}
+    turns = {}
+    for part in postorder(results):
+        if part.op in ("less", "less_equal"):
+            low, high = part.args
+            ways = ((1.0, (high, low)), (-1.0, (low, high)))
+            for way, (one, other) in ways:
+                side, x = zero_of(one if scalar_constant(other) == 0.0 else elementwise("subtract", (one, other)))
+                if x in by_zero:
+                    turns[part] = _Turn(by_zero[x], way * side)
+    return turns
+
+
 def _mixed(
-    results: Sequence[Node], stands: Mapping[Node, Node | Tie], signs: Mapping[Node, Node | Tie]
-) -> dict[Node, Node | Tie]:
+    results: Sequence[Node], stands: Mapping[Node, _Jump], signs: Mapping[Node, _Jump]
+) -> dict[Node, _Jump]:
     """Return the constants and signs that still meet in a product, in one that is not expanded."""
     places = {_place(what): 1 << k for k, what in enumerate(stands.values())}
     left_bits = {stand: places[_place(what)] for stand, what in stands.items()}
@@ -486,18 +526,22 @@ def _mixed(
     return {node: what for node, what in both.items() if places.get(_place(what), 0) & mixed}
 
 
-def _place(what: Node | Tie) -> object:
+def _place(what: _Jump) -> object:
     """Return what is 0 where a sign or a share jumps; shares of one tie have it in common."""
-    return what.difference if isinstance(what, Tie) else what
+    if isinstance(what, Tie):
+        return what.difference
+    return what.sign if isinstance(what, _Turn) else what
 
 
-def _on_a_side(mixed: Mapping[Node, Node | Tie], back: Mapping[Node, Node], side: float) -> dict[Node, Node]:
+def _on_a_side(mixed: Mapping[Node, _Jump], back: Mapping[Node, Node], side: float) -> dict[Node, Node]:
     """Return what replaces signs and shares and their constants on one side: 1 or -1 at 0, the sign elsewhere."""
     new: dict[Node, Node] = {}
     for node, what in mixed.items():
         sign = back.get(node, node)
         if isinstance(what, Tie):
             new[node] = on_a_side(sign, what, side)
+        elif isinstance(what, _Turn):
+            new[node] = elementwise("less_equal" if what.side == side else "less", node.args, BOOL)
         else:
             at_zero = elementwise("equal", (sign.args[0], constant(0.0)), BOOL)
             new[node] = where(at_zero, side, sign)

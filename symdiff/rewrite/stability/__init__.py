@@ -221,6 +221,15 @@ def _log_of_softmax_node(node: Node) -> Node:
     return normalize("log_softmax", x, axes_of(node, x))
 
 
+@rule("prod", "prod(exp(x))", "exp(sum(x))", "stability", inside="exp")
+def _product_of_exponentials(node: Node) -> Node:
+    """Add exponents, which leave the range with the product alone: partial products leave it before."""
+    (x,) = node.args[0].args
+    labels = tuple(range(x.ndim))
+    axes = axes_of(node, x)
+    return elementwise("exp", (contract([x], [labels], tuple(label for label in labels if label not in axes)),))
+
+
 @rule("log", "log(prod(x)), log(abs(prod(x)))", "sum(log(abs(x))) + log(prod(sign(x))), sum(log(abs(x)))", "stability")
 def _log_of_prod(node: Node) -> Node | None:
     inside = peel(node.args[0])

@@ -85,7 +85,7 @@ def _goes_together(p: ExponentialProduct) -> bool:
         return False
     for found, power in p.sums.items():
         parts = sorted(found.parts(), key=lambda part: bool(part[1]))
-        if power < 0 or len(parts) != 2 or parts[0][1]:
+        if power < 0 or len(parts) != 2 or parts[0][1] or not parts[1][1]:  # exp(0 x) - exp(-0 x) has no exponents
             return False
         (b, _), (c, t) = parts
         reach = ratio(p.exponent, t)

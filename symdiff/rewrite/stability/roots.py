@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...graph import Node, concatenate, constant, elementwise, inputs_of, rebuild, reduce, reshape, slicing
@@ -23,6 +23,8 @@ from ..rewriter import is_number, make, rule, simplify, spread
 
 #: Most terms of a sum, and nested contractions, that are searched.
 _TERMS, _NESTED = 8, 4
+#: Highest power that counts as a product.
+_HIGHEST = 8.0
 
 
 def square_of(node: Node) -> Node | None:
@@ -150,6 +152,87 @@ def _hypot_of_one(node: Node) -> Node | None:
     return None if found is None else spread(found, node.shape)
 
 
+@rule("hypot", "hypot(x**2, x**3), hypot(x y, x z)", "x**2 hypot(1, x), abs(x) hypot(y, z)", "differentiated")
+def _hypot_of_products(node: Node) -> Node | None:
+    """Take out what both arguments have as a factor: where it is 0, second slopes are those of its size."""
+    found = _without_common([(1, arg) for arg in node.args], 1)
+    if found is None:
+        return None
+    factor, rests = found
+    size = make("hypot", *[rest for _, rest in rests])
+    return spread(elementwise("multiply", (make("abs", factor), size)), node.shape)
+
+
+@rule("norm", "norm([x**2, x**3])", "x**2 norm([1, x])", "differentiated")
+def _norm_of_products(node: Node) -> Node | None:
+    """Take out what all elements have as a factor."""
+    parts = _numbers_in(peel(node.args[0])) if node.shape == () else None
+    found = _without_common([(1, part) for part in parts], 1) if parts else None
+    if found is None:
+        return None
+    factor, rests = found
+    row = concatenate([reshape(rest, (1,)) for _, rest in rests], 0)
+    return elementwise("multiply", (make("abs", factor), reduce("norm", row, (0,))))
+
+
+def _numbers_in(row: Node) -> list[Node] | None:
+    """Return the numbers that a vector is written with; None for other vectors."""
+    if not row.is_concatenation and not row.is_reshape:
+        return None
+    parts = [peel(part) for part in (row.args if row.is_concatenation else (row,))]
+    found = [peel(part.args[0]) for part in parts if part.is_reshape and part.args[0].shape == ()]
+    return found if len(found) == len(parts) else None
+
+
+@rule("sqrt", "sqrt(x**4 + x**6)", "x**2 sqrt(1 + x**2)", "differentiated")
+def _root_of_products(node: Node) -> Node | None:
+    """Take squares out of a root that all terms below it have as a factor."""
+    terms = terms_of(peel(node.args[0]), _TERMS, look=peel)
+    found = _without_common(terms.parts, 2) if terms.whole and len(terms.parts) > 1 else None
+    if found is None:
+        return None
+    factor, rests = found
+    total = constant(0.0)
+    for sign, rest in rests:
+        total = make("add" if sign > 0 else "subtract", total, rest)
+    return spread(elementwise("multiply", (make("abs", factor), elementwise("sqrt", (total,)))), node.shape)
+
+
+def _without_common(terms: Sequence[tuple[float, Node]], root: int) -> tuple[Node, list[tuple[float, Node]]] | None:
+    """Return the largest product c with ``c**root`` in all terms, which have signs, and the terms without it."""
+    powers: list[Counter[Node]] = []
+    signs = []
+    for sign, term in terms:
+        found = factors_of(term, _TERMS, powers=_HIGHEST, look=peel)
+        if not found.whole:
+            return None
+        own = Counter[Node]()
+        for base, n in found.parts:
+            own[base] += int(n)
+        powers.append(own)
+        signs.append(sign * found.sign)
+    common = Counter({
+        base: n // root
+        for base in powers[0]
+        if not base.is_constant and (n := min(own[base] for own in powers)) >= root
+    })  # fmt: skip
+    if not common:
+        return None
+    for own in powers:
+        own.subtract({base: n * root for base, n in common.items()})
+    return _of_powers(common), [(sign, _of_powers(own)) for sign, own in zip(signs, powers, strict=True)]
+
+
+def _of_powers(powers: Mapping[Node, int]) -> Node:
+    """Return a product of powers."""
+    found = constant(1.0)
+    for base, n in powers.items():
+        if n:
+            part = base if abs(n) == 1 else make("power", base, constant(float(abs(n))))
+            found = make("multiply" if n > 0 else "divide", found, part)
+    return found
+
+
 @rule("norm", "norm([x, 2 x]), norm([x, 0]), norm(x [1, 2])", "sqrt(5) abs(x), abs(x), sqrt(5) abs(x)", "stability")
 def _norm_of_one(node: Node) -> Node | None:
     """Write the norm of multiples of one number as a multiple of its size, whose second slopes are known at 0."""
@@ -161,13 +244,10 @@ def _norm_of_one(node: Node) -> Node | None:
             if x.shape == () and not x.is_constant and numbers.is_constant and numbers.ndim == 1:
                 return _of_one([(1.0, float(c) ** 2, x) for c in numbers.value.ravel()])
         return None
-    if not inside.is_concatenation and not inside.is_reshape:
+    parts = _numbers_in(inside)
+    if parts is None:
         return None
-    rows = map(peel, inside.args if inside.is_concatenation else (inside,))
-    parts = [part.args[0] if part.is_reshape and part.args[0].shape == () else None for part in rows]
-    parts = [part for part in parts if part is None or scalar_constant(part) != 0.0]
-    pairs = [without_numbers(peel(part)) for part in parts if part is not None]
-    return _of_one([(1.0, c * c, x) for c, x in pairs]) if len(pairs) == len(parts) else None
+    return _of_one([(1.0, c * c, x) for c, x in map(without_numbers, parts) if scalar_constant(x) != 0.0])
 
 
 @rule("norm", "norm(x norm(x)), norm(outer(x, x))", "norm(x)**2, norm(x)**2", "stability", inside="multiply contract")

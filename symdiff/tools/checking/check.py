@@ -604,6 +604,8 @@ class _Check:
                 return math.nan, math.inf
             ends = np.array([weights * low, weights * high])
             least, most = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
+            if not all(map(math.isfinite, got)) and max(-least, most) > _NEAR_THE_END:
+                return math.nan, math.inf
             wanted = float(np.clip(got[0], least, most)) if math.isfinite(got[0]) else (least + most) / 2
             error = 10.0**-self.digits * float(np.abs(ends).max(axis=0).sum()) + TINY
             if least != most:
@@ -654,6 +656,9 @@ class _Check:
         if tally.unsettled:
             self._find("unsettled", f"{tally.title}: differences of {tally.unsettled} numbers do not settle")
 
+
+#: Size from which a number may overflow along a direction that is longer than 1.
+_NEAR_THE_END = 1e300
 
 _CONDITION = f"the condition explains (an error of at most {EXPLAINED:.0f} roundings of it)"
 
