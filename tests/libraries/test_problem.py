@@ -57,7 +57,14 @@ def test_text_and_sympy_are_read_as_symbols_are(capfd: pytest.CaptureFixture[str
 
 
 #: Where solvers end from the book's start: in another minimum than the book's, functions written by hand or not.
-LOCAL = {2: 4.941229317989187, 16: 3.982060453755461, 20: 40.19872981077807}
+LOCAL = {
+    2: 4.941229317989187, 16: 3.982060453755461, 20: 40.19872981077807, 25: 32.835, 54: -0.8674088249701,
+    59: -6.754566018882571,
+}  # fmt: skip
+#: The same by Ipopt, of problems that SciPy's solvers do not solve.
+BY_IPOPT = {55: 6.666674422, 92: 1.36265681}
+#: Relative accuracy of objectives, where the solution has no multipliers, or a barrier's is asked for.
+ACCURACY = {13: 1e-5, 33: 1e-5, 88: 1e-5, 90: 1e-5, 92: 1e-5}
 
 
 @pytest.mark.parametrize("number", PROBLEMS)
@@ -73,25 +80,31 @@ def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
     constraints = [g >= 0 for g in p.above(each)] + [g == 0 for g in p.zero(each)]
     whole = sd.problem(p.objective(each), constraints, x, {x: (low, high)})
     start = np.clip(np.array(p.start, float), low, high)
+    if number in BY_IPOPT:
+        pytest.importorskip("ipyopt")
     best = whole.solve(start)
-    least = LOCAL.get(number, p.least)
+    least = (LOCAL | BY_IPOPT).get(number, p.least)
     assert best.success, best
-    np.testing.assert_allclose(best.objective, least, rtol=1e-6, atol=1e-6)
+    accuracy = ACCURACY.get(number, 1e-6)
+    np.testing.assert_allclose(best.objective, least, rtol=accuracy, atol=accuracy)
     slopes = [1.0] if whole.constraints is None else np.abs(whole.constraints.jac(best.x))
     assert best.violation <= 1e-6 * max(1.0, np.max(slopes))
     kinds = [("ineq", p.above), ("eq", p.zero)]
     by_hand = [{"type": kind, "fun": lambda x, g=g: np.array(g(x), float)} for kind, g in kinds if len(g(start))]
     options = {"ftol": 1e-12, "maxiter": 1000}
     same = minimize(p.objective, start, method="SLSQP", bounds=ends, constraints=by_hand, options=options)
-    assert best.objective <= same.fun + 1e-6 * max(1.0, abs(same.fun)) or same.status != 0
+    assert best.objective <= same.fun + accuracy * max(1.0, abs(same.fun)) or same.status != 0
 
 
 #: Solutions at which the equations of Karush, Kuhn and Tucker are singular, those not found, and those elsewhere.
-SINGULAR, LOST, ELSEWHERE = {26, 46, 49}, {93, 95, 96}, {97: 4.071246356513, 98: 4.071246356513}
+SINGULAR, LOST = {13, 26, 46, 49, 55}, {54, 67, 88, 93, 95, 96}
+ELSEWHERE = {33: -4.0, 97: 4.071246356513, 98: 4.071246356513}
+#: Problems whose formulas are too long for a loop in a loop: sums of many terms, written out.
+LONG = {25, 70, 85, 89, 90, 91, 92}
 
 
 @pytest.mark.rows(3)
-@pytest.mark.parametrize("number", PROBLEMS)
+@pytest.mark.parametrize("number", [number for number in PROBLEMS if number not in LONG])
 def test_formulas_of_solutions_are_what_solvers_find(number: int) -> None:
     p = PROBLEMS[number]
     ends = list(p.bounds) * (len(p.start) if len(p.bounds) == 1 else 1)
