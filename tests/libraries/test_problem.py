@@ -405,6 +405,33 @@ def test_points_without_curvature_are_minima_where_nothing_falls(shape: Any, is_
         assert ("stationary and no minimum" in best.message) is not is_minimum, best
 
 
+@pytest.mark.parametrize(
+    ("number", "message"), [(84, "not stationary"), (55, "not stationary"), (33, "stationary and no minimum")]
+)
+def test_a_point_from_which_the_objective_falls_is_no_solution(number: int, message: str) -> None:
+    """SLSQP calls these points solutions: a start, dependent equations, and a bound that may be left."""
+    p = PROBLEMS[number]
+    x = sd.vector("x", len(p.start))
+    low, high = (np.array([i if e is None else e for e in column], float) for i, column in zip(
+        (-np.inf, np.inf), zip(*p.bounds, strict=True), strict=True))  # fmt: skip
+    constraints = [g >= 0 for g in p.above(x)] + [g == 0 for g in p.zero(x)]
+    best = sd.problem(p.objective(x), constraints, x, {x: (low, high)}).solve(p.start, method="SLSQP")
+    assert best.violation < 1e-8
+    assert not best.success
+    assert message in best.message
+
+
+def test_a_point_at_a_kink_is_a_solution() -> None:
+    """Slopes at kinks are means, which need not be 0 at a minimum; that is at 1, 0 and 0, or at equal elements."""
+    w = sd.vector("w", 3)
+    folded = sd.problem(abs(w[0] - 1) + 0.5 * w[0] + w[1] ** 2 + abs(w[2])).solve([0.3, 0.2, 0.1])
+    assert folded.success, folded
+    np.testing.assert_allclose(folded.objective, 0.5, atol=1e-3)
+    most = sd.problem(np.max(w), [w @ w <= 1.0]).solve([0.3, 0.2, 0.1])
+    assert most.success, most
+    np.testing.assert_allclose(most.objective, -np.sqrt(1 / 3), atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", [-X @ X, X[0] * X[1], -np.sum(X**4), -np.exp(X[0]) + X[1] ** 2, -np.cosh(X[0])])
 def test_what_falls_without_bound_is_told(f: sd.Array) -> None:

@@ -247,7 +247,7 @@ def _damped(g: Equations, start: Array, at_most: int, wanted: Array | None = Non
             -1.5 * change,
         )
         change = np.where(better, own, np.where(tries <= HALVES, 0.25 * change, away))
-        stuck = ~better & g.near(base, newton / NOISE)
+        stuck = ~better & (abs(least) < np.inf) & g.near(base, newton / NOISE)
         done = (better & (g.small(x, residual) | g.near(x, own))) | stuck | quick
         # a last step beyond the rounding of the residual costs nothing
         change = np.where(stuck | (done & ~(abs(change) < np.inf)), 0.0, change)
@@ -311,7 +311,8 @@ def _solved_systems(g: Equations, start: Array, at_most: int, wanted: Array | No
         newton = np.where(better, own, newton)
         change = np.where(better, own, 0.5 * change)
         small = np.all(g.small(x, g.value(x)))
-        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
+        # a start without a value is no point to be stuck at
+        stuck = ~better & (least < np.inf) & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         following = np.where(stuck, base, base + change)
         return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
@@ -398,7 +399,8 @@ def descended(
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
         change = np.where(better, taken, 0.25 * change)
         small = np.all(g.small(x, slope))
-        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
+        # a start without a value is no point to be stuck at
+        stuck = ~better & (least < np.inf) & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         done = done if squares else done | quick
         following = np.where(stuck, base, within(base + change))

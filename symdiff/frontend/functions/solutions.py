@@ -492,13 +492,19 @@ def _ruled(
 
 
 def _moved(g: Equations, seeds: Mapping[Node, Node]) -> Node:
-    """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it."""
+    """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it.
+
+    Where it does not, the solution itself stands for nan, so that further derivatives are nan there, too.
+    """
+    below = set(postorder([g.formula]))
+    seeds = {p: seed for p, seed in seeds.items() if p in below}  # a start has no influence
     image = _implicit(g, seeds)
     blind = {p: seed for p, seed in seeds.items() if not _observes(_implicit(g, {p: seed}), g.letter)}
     if not blind:
         return image
     others = {p: seed for p, seed in seeds.items() if p not in blind}
-    seen: Array = np.where(largest(Array(g.letter)) < np.inf, Array(_implicit(g, blind)), np.nan)
+    x, total = Array(g.letter), sum(np.sum(Array(seed)) for seed in blind.values())
+    seen: Array = np.where(largest(x) < np.inf, Array(_implicit(g, blind)), x * total)
     return seen.node + _implicit(g, others) if others else seen.node
 
 
