@@ -503,6 +503,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ArgumentError, "start of root, 5", lambda: sd.root(x - a, x, 5.0, bracket=(0, 1))),
         (ArgumentError, "no x is between", lambda: sd.minimizer(v @ v, v, 0.0, bounds=(1, 0))),
         (ArgumentError, "method", lambda: sd.minimizer(v @ v, v, 0.0, method="bfgs")),
+        (ShapeError, "the unknown of root, z, has shape .0,. and no elements", lambda: sd.root(
+            sd.vector("z", 0) - 1, sd.vector("z", 0), 0.0)),
         (ArgumentError, "no sum of squares", lambda: sd.minimizer(
             np.sum(np.exp(v)), v, 0.0, method="levenberg-marquardt")),
         (DtypeError, "condition", lambda: sd.root(x < a, x, 1.0)),
