@@ -504,7 +504,9 @@ class OptimizationProblem:
         if np.isfinite(least) and least > -FAR and most < FAR:
             return ""
         where = f"where {self._called(x)} is {x[np.argmax(np.abs(x))]:.3g}" if len(x) else ""
-        return f"; the objective is {least:.3g} {where}; expected bounds or constraints that hold it"
+        none = (np.isnan(least) or least == np.inf) and most < FAR
+        wanted = "parameters and a start with which it has a value" if none else "bounds or constraints that hold it"
+        return f"; the objective is {least:.3g} {where}; expected {wanted}"
 
     def _falling(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> str:
         """Tell a stationary point that is no minimum: the Lagrangian falls on both sides of it, along the constraints.

@@ -34,6 +34,8 @@ WEIGHT, GROWTH, MOST = 10.0, 10.0, 1e8
 CLOSE, SHORT = 2.0**-28, 2.0**-26
 #: The same up to which constraints hold at a solution.
 HOLDS = 2.0**-40
+#: Part of the largest curvature that a negative one is at least; its inverse stands for a curvature without bound.
+FORBIDDEN = 2.0**-20
 #: Relative size of a multiplier and of the distance to its constraint which together are none.
 QUIET = 2.0**-24
 
@@ -88,9 +90,21 @@ def least_within(
     # beside multipliers of any size, a violation may be their rounding
     violated = np.where(numpy.isinf(sign), abs(sides), sides)
     valid = np.all(violated <= HOLDS * Array(magnitude(sides.node)))
+    curvature = Array(jacobian(slope.node, z.node, "zero", {}, Trail()))[:, :n]
+    active, kept = lagrange + sign > -sides, 0.0 if ends is None else np.diag(np.where(below | above, 1.0, 0.0))
+    valid = valid & _is_lowest(curvature, np.where(active[:, None], by_x[:, :n], 0.0), kept)
     asked = Search("root", z, np.concatenate([start, numpy.zeros(m)]), None, STEPS, None)
     system, still, holds = substitute([equations.node, settled.node, valid.node], {z.node: asked.unknown})
     return asked.solution(system, settled=still, valid=holds, begin=begin.node)
+
+
+def _is_lowest(curvature: Array, rows: Array, held: Any) -> Any:
+    """Tell whether a form curves upward, or not at all, along what neither rows nor held elements forbid."""
+    lengths = np.sqrt(np.sum(rows * rows, axis=1))
+    normal = rows / np.where(lengths == 0.0, 1.0, lengths)[:, None]
+    most = largest(curvature)
+    values = np.linalg.eigvalsh(curvature + most / FORBIDDEN * (normal.T @ normal + held))
+    return np.min(values) >= -FORBIDDEN * most
 
 
 def _by_multipliers(f: Node, constraints: Node, lowest: npt.NDArray[Any], x: Node, start: Array, ends: Any) -> Array:
