@@ -96,8 +96,7 @@ def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
     assert best.objective <= same.fun + accuracy * max(1.0, abs(same.fun)) or same.status != 0
 
 
-#: Solutions at which the equations of Karush, Kuhn and Tucker are singular, those not found (of 33 a saddle is), and one
-#: elsewhere.
+#: Solutions at which the equations of Karush, Kuhn and Tucker are singular, those not found, and one elsewhere.
 SINGULAR, LOST = {13, 26, 46, 49}, {33, 54, 67, 88, 93, 95, 96}
 ELSEWHERE = {55: 20 / 3}
 #: Problems whose formulas are too long for a loop in a loop: sums of many terms, written out.

@@ -54,7 +54,7 @@ REPEATS, FALLEN, SQUARINGS = 64, 2.0**-24, 6
 #: Multiple of a step of Newton's to a minimum that the next one is at most.
 LONGER = 4.0
 #: Relative distance to a bound within which an element may be held by it.
-EDGE = 1e-6
+EDGE = 1e-7
 #: Part of each square that Levenberg and Marquardt's first step adds to it.
 DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.
