@@ -54,6 +54,8 @@ DENSE = 10**7
 ACTIVE = 1e-4
 #: Relative slope of the Lagrangian that counts as none.
 STATIONARY = 1e-6
+#: The same above which a point that a solver calls a solution is looked at again, if the Lagrangian falls there.
+SLOPING = 1e-3
 #: The same where a point is asked if it is a minimum, which methods of barriers end farther from bounds.
 NEAR = 1e-2
 #: Size of a variable, and of an objective below 0, beyond which a search has left for infinity, Ipopt's own.
@@ -286,7 +288,9 @@ class OptimizationProblem:
         least = float(self.objective.fun(x, *args))
         # HiGHS takes convex problems alone
         asked = success and method != "highs"
-        doubt = self._unbounded(x, least) or (self._falling(x, args, lagrange) if asked else "")
+        doubt = self._unbounded(x, least)
+        if asked and not doubt:
+            doubt = self._sloping(x, args, lagrange) or self._falling(x, args, lagrange)
         success = success and not doubt
         message = found.message if success else f"{found.message}{doubt or self._worst(x, args, violation)}"
         return Optimum(
@@ -458,6 +462,37 @@ class OptimizationProblem:
         held = ((x - self.lower <= size) & (total > 0.0)) | ((self.upper - x <= size) & (total < 0.0))
         return float(np.abs(total[~held]).max(initial=0.0) / (1.0 + np.abs(slope).max(initial=0.0)))
 
+    def _sloping(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> str:
+        """Tell a point that is not stationary, where a solver gave up and called that a solution.
+
+        The steepest way down along what holds is the rest of the slope that no multipliers of bounds and constraints
+        balance (Moreau 1962). Beside a kink there is one, too, but the objective does not fall along it.
+        """
+        from scipy.optimize import lsq_linear
+
+        n, active = len(x), self._active(x, args)[1]
+        if n + len(active) > SMALL or self._residual(x, args, multipliers) <= SLOPING:
+            return ""
+        size, slope = ACTIVE * (1.0 + np.abs(x)), np.asarray(self.objective.jac(x, *args), float)
+        walls = [-np.eye(n)[x - self.lower <= size], np.eye(n)[self.upper - x <= size]]
+        least = np.zeros(len(active))
+        if self.constraints is not None:
+            walls.insert(0, np.reshape(self.constraints.jac(x, *args), (-1, n))[active])
+            least[self._is_equation] = -np.inf
+        rows = np.concatenate(walls)
+        held = np.concatenate([least[active], np.zeros(len(rows) - int(active.sum()))])
+        way = -slope
+        if len(rows):
+            way = way - lsq_linear(rows.T, -slope, (held, np.inf), method="bvls").x @ rows
+        if np.abs(way).max(initial=0.0) <= SLOPING * (1.0 + np.abs(slope).max(initial=0.0)):
+            return ""
+        for part in (1e-8, 1e-6):
+            step = part * (1.0 + np.abs(x).max()) / np.linalg.norm(way)
+            gain = self.objective.fun(x, *args) - self.objective.fun(x + step * way, *args)
+            if not gain > 0.5 * step * (way @ way):
+                return ""
+        return f"; this point is not stationary, the objective falls along {self._called(way)}; begin elsewhere"
+
     @staticmethod
     def _is_bottomless(found: Optimum) -> bool:
         """Tell whether a solver was where constraints hold and the objective is far below what anybody asks for."""
@@ -469,7 +504,9 @@ class OptimizationProblem:
         if np.isfinite(least) and least > -FAR and most < FAR:
             return ""
         where = f"where {self._called(x)} is {x[np.argmax(np.abs(x))]:.3g}" if len(x) else ""
-        return f"; the objective is {least:.3g} {where}; expected bounds or constraints that hold it"
+        none = (np.isnan(least) or least == np.inf) and most < FAR
+        wanted = "parameters and a start with which it has a value" if none else "bounds or constraints that hold it"
+        return f"; the objective is {least:.3g} {where}; expected {wanted}"
 
     def _falling(self, x: Floats, args: Sequence[Floats], multipliers: Floats) -> str:
         """Tell a stationary point that is no minimum: the Lagrangian falls on both sides of it, along the constraints.
@@ -477,7 +514,12 @@ class OptimizationProblem:
         Curvatures are differences of the gradient, since few of those who ask for a minimum need a Hessian compiled.
         """
         free, active = self._active(x, args, NEAR)
-        if not free.any() or len(x) + len(active) > SMALL:
+        if len(x) + len(active) > SMALL:
+            return ""
+        # a bound that nothing presses against is one that a search may leave
+        first, total = self._slopes(x, args, multipliers)
+        free |= np.abs(total) <= STATIONARY * (1.0 + np.abs(first).max(initial=0.0))
+        if not free.any():
             return ""
 
         def slope(at: Floats) -> Floats:
@@ -500,8 +542,9 @@ class OptimizationProblem:
             return ""
         sizes, vectors = np.linalg.eigh(curvature + curvature.T)
         way = along @ vectors[:, 0]
-        falls = [side * (way @ slope(x + side * step * way)) < 0.0 for side in (1.0, -1.0)]
-        if sizes[0] >= -CURVED * np.abs(sizes).max() or not all(falls):
+        beside = [x + side * step * way for side in (1.0, -1.0)]
+        falls = [(at - x) @ slope(at) < 0.0 for at in beside if ((self.lower <= at) & (at <= self.upper)).all()]
+        if sizes[0] >= -CURVED * np.abs(sizes).max() or not falls or not all(falls):
             flat = vectors[:, np.abs(sizes) <= FLAT * np.abs(sizes).max(initial=1.0)]
             found = next((d for d in (along @ flat).T if not active.any() and self._goes_down(x, args, d)), None)
             if found is None:

@@ -51,6 +51,7 @@ NUMBERS: dict[str, Callable[..., float]] = {
     "sign": np.sign,
     "maximum": np.maximum,
     "minimum": np.minimum,
+    "unless_nan": lambda x: x if np.isnan(x) else 1.0,
     "less": np.less,
     "less_equal": np.less_equal,
     "equal": np.equal,

@@ -136,6 +136,55 @@ def test_roots_without_a_slope_have_no_derivative() -> None:
     assert np.isnan(sd.compile(sd.gradient(sd.root(b * x - a, x, 1.0), a))(a=1.0, b=0.0))
 
 
+def test_a_start_without_a_value_is_no_solution() -> None:
+    """Equations that have no value at the start, by their data or by the start itself; the first row is solved."""
+    v, w = sd.vector("v", 2), sd.vector("w", 2)
+    rows, good = np.array([[1.0, 2.0], [1.0, np.nan], [1.0, np.inf], [1.0, -np.inf]]), np.array([1.0, 2.0])
+    squares, minimum = np.sum((v * v - w) ** 2), np.sum((v - w) ** 2)
+    cases: dict[str, tuple[Any, Any]] = {
+        "system": (sd.root(v + 0.1 * v**3 - w - 0.1 * w**3, v, np.zeros(2)), good),
+        "begun there": (sd.root(v + 0.1 * v**3 - 1.1, v, w), np.ones(2)),
+        "fixed point": (sd.fixed_point(0.5 * np.cos(v) + w - 0.5 * np.cos(w), v, np.zeros(2)), good),
+        "minimizer": (sd.minimizer(minimum, v, np.zeros(2)), good),
+        "quartic": (sd.minimizer(minimum + np.sum((v - w) ** 4), v, np.zeros(2)), good),
+        "within bounds": (sd.minimizer(minimum, v, np.zeros(2), bounds=(-9.0, 9.0)), good),
+        "squares": (sd.minimizer(squares, v, np.ones(2), method="levenberg-marquardt"), np.sqrt(good)),
+        "scalar": (sd.root(x + x**3 - 2.0, x, w[1]), 1.0),
+        "scalar within bounds": (sd.minimizer((x - w[1]) ** 2, x, 0.0, bounds=(-9.0, 9.0)), 2.0),
+        "scalar squares": (sd.minimizer((x * x - w[1]) ** 2, x, 1.0, method="levenberg-marquardt"), np.sqrt(2.0)),
+    }
+    for name, (solution, value) in cases.items():
+        found, *none = sd.compile(solution, [w], backend="interpreter")(rows)
+        np.testing.assert_allclose(found, value, rtol=1e-8, err_msg=name)
+        assert np.isnan(none).all(), name
+    with pytest.raises(NonfiniteError, match="sample 1"):
+        sd.compile(cases["system"][0], [w], nonfinite="raise", backend="interpreter")(rows)
+
+
+def test_what_is_not_solved_has_no_derivative_of_any_order_in_either_mode() -> None:
+    """Equations whose slope is a constant, so that derivatives are numbers wherever there is a solution."""
+    v, w = sd.vector("v", 2), sd.vector("w", 2)
+    line = sd.root(b * x - a, x, bracket=(0.0, 1.0))
+    parts = [line, *(sd.derivative(line, a, k) for k in (1, 2, 3)), sd.hessian(line, b)]
+    none, one = np.array(sd.compile(parts, [a, b])(np.array([2.0, 0.5]), 1.0)).T
+    assert np.isnan(none).all()
+    np.testing.assert_allclose(one, [0.5, 1, 0, 0, 1], atol=1e-15)
+    total = sd.root(2 * x - np.sum(w), x, bracket=(0.0, 1.0))
+    plane = sd.root(np.stack([v[0] + v[1] - w[0], v[0] - v[1] - w[1]]), v, np.zeros(2))
+    for solution, good in ((total, [0.25, 0.5]), (plane, [1.0, 2.0])):
+        seed = sd.array("seed", solution.shape)
+        gradient = sd.vjp(solution, w, seed)
+        slopes = [sd.jacobian(solution, w), gradient, sd.jacobian(gradient, w), sd.hvp(np.sum(solution), w, w)]
+        kernel = sd.compile(slopes, [w, seed])
+        here = np.ones(solution.shape)
+        for slope in kernel([9.0, np.nan], here):
+            assert np.isnan(slope).all()
+        first, back, *others = kernel(good, here)
+        np.testing.assert_allclose(first, np.full(2, 0.5) if solution is total else [[0.5, 0.5], [0.5, -0.5]])
+        np.testing.assert_allclose(back, [0.5, 0.5] if solution is total else [1, 0], atol=1e-15)
+        assert not any(np.any(slope) for slope in others)
+
+
 def test_a_double_root_in_expanded_form_has_no_derivative() -> None:
     root = sd.root(x**2 - 2 * x + 1 - a, x, bracket=(1.0, 3.0))
     slope = sd.compile(sd.gradient(root, a))
@@ -454,6 +503,8 @@ def test_what_comes_wrong_is_refused_by_name() -> None:
         (ArgumentError, "start of root, 5", lambda: sd.root(x - a, x, 5.0, bracket=(0, 1))),
         (ArgumentError, "no x is between", lambda: sd.minimizer(v @ v, v, 0.0, bounds=(1, 0))),
         (ArgumentError, "method", lambda: sd.minimizer(v @ v, v, 0.0, method="bfgs")),
+        (ShapeError, "the unknown of root, z, has shape .0,. and no elements", lambda: sd.root(
+            sd.vector("z", 0) - 1, sd.vector("z", 0), 0.0)),
         (ArgumentError, "no sum of squares", lambda: sd.minimizer(
             np.sum(np.exp(v)), v, 0.0, method="levenberg-marquardt")),
         (DtypeError, "condition", lambda: sd.root(x < a, x, 1.0)),

@@ -57,7 +57,14 @@ def test_text_and_sympy_are_read_as_symbols_are(capfd: pytest.CaptureFixture[str
 
 
 #: Where solvers end from the book's start: in another minimum than the book's, functions written by hand or not.
-LOCAL = {2: 4.941229317989187, 16: 3.982060453755461, 20: 40.19872981077807}
+LOCAL = {
+    2: 4.941229317989187, 16: 3.982060453755461, 20: 40.19872981077807, 25: 32.835, 54: -0.8674088249701,
+    59: -6.754566018882571,
+}  # fmt: skip
+#: The same by Ipopt, of problems that SciPy's solvers do not solve.
+BY_IPOPT = {55: 6.666674422, 92: 1.36265681}
+#: Relative accuracy of objectives, where the solution has no multipliers, or a barrier's is asked for.
+ACCURACY = {13: 1e-5, 33: 1e-5, 88: 1e-5, 90: 1e-5, 92: 1e-5}
 
 
 @pytest.mark.parametrize("number", PROBLEMS)
@@ -73,25 +80,31 @@ def test_the_problems_of_hock_and_schittkowski_are_solved(number: int) -> None:
     constraints = [g >= 0 for g in p.above(each)] + [g == 0 for g in p.zero(each)]
     whole = sd.problem(p.objective(each), constraints, x, {x: (low, high)})
     start = np.clip(np.array(p.start, float), low, high)
+    if number in BY_IPOPT:
+        pytest.importorskip("ipyopt")
     best = whole.solve(start)
-    least = LOCAL.get(number, p.least)
+    least = (LOCAL | BY_IPOPT).get(number, p.least)
     assert best.success, best
-    np.testing.assert_allclose(best.objective, least, rtol=1e-6, atol=1e-6)
+    accuracy = ACCURACY.get(number, 1e-6)
+    np.testing.assert_allclose(best.objective, least, rtol=accuracy, atol=accuracy)
     slopes = [1.0] if whole.constraints is None else np.abs(whole.constraints.jac(best.x))
     assert best.violation <= 1e-6 * max(1.0, np.max(slopes))
     kinds = [("ineq", p.above), ("eq", p.zero)]
     by_hand = [{"type": kind, "fun": lambda x, g=g: np.array(g(x), float)} for kind, g in kinds if len(g(start))]
     options = {"ftol": 1e-12, "maxiter": 1000}
     same = minimize(p.objective, start, method="SLSQP", bounds=ends, constraints=by_hand, options=options)
-    assert best.objective <= same.fun + 1e-6 * max(1.0, abs(same.fun)) or same.status != 0
+    assert best.objective <= same.fun + accuracy * max(1.0, abs(same.fun)) or same.status != 0
 
 
-#: Solutions at which the equations of Karush, Kuhn and Tucker are singular, those not found, and those elsewhere.
-SINGULAR, LOST, ELSEWHERE = {26, 46, 49}, {93, 95, 96}, {97: 4.071246356513, 98: 4.071246356513}
+#: Solutions at which the equations of Karush, Kuhn and Tucker are singular, those not found, and one elsewhere.
+SINGULAR, LOST = {13, 26, 46, 49}, {33, 54, 67, 88, 93, 95, 96}
+ELSEWHERE = {55: 20 / 3}
+#: Problems whose formulas are too long for a loop in a loop: sums of many terms, written out.
+LONG = {25, 70, 85, 89, 90, 91, 92}
 
 
 @pytest.mark.rows(3)
-@pytest.mark.parametrize("number", PROBLEMS)
+@pytest.mark.parametrize("number", [number for number in PROBLEMS if number not in LONG])
 def test_formulas_of_solutions_are_what_solvers_find(number: int) -> None:
     p = PROBLEMS[number]
     ends = list(p.bounds) * (len(p.start) if len(p.bounds) == 1 else 1)
@@ -135,6 +148,28 @@ def test_a_problem_without_a_minimum_has_no_formula_of_numbers() -> None:
     (one, none) = sd.compile(infeasible, [A], backend="interpreter")([-2.0, 1.0])
     np.testing.assert_allclose(one, [-1, 0, 0, 0], atol=1e-9)
     assert np.isnan(none).all()
+
+
+def test_rows_without_a_feasible_point_are_nan_among_others() -> None:
+    """Portfolios whose least return is above all of their assets'; bounds and equations hold in the other rows."""
+    w, mu, r = sd.vector("w", 3), sd.vector("mu", 3), sd.scalar("r")
+    risk = np.diag([0.04, 0.09, 0.25])
+    program = sd.problem(w @ risk @ w / 2, [mu @ w >= r, np.sum(w) == 1], w, {w: (0.0, None)}, [mu, r])
+    rng = np.random.default_rng(0)
+    returns, least = rng.uniform(0.02, 0.12, (300, 3)), rng.uniform(0.03, 0.1, 300)
+    returns[::3] = rng.uniform(0.02, 0.04, (100, 3))
+    least[::3] = rng.uniform(0.041, 0.07, 100)
+    found = sd.compile(program.formula()["w"], [mu, r], backend="interpreter")(returns, least)
+    feasible = returns.max(axis=1) > least
+    assert feasible.sum() > 100
+    np.testing.assert_array_equal(np.isnan(found).all(axis=1), ~feasible)
+    held = found[feasible]
+    assert held.min() >= -1e-15
+    np.testing.assert_allclose(held.sum(axis=1), 1.0, rtol=1e-14)
+    assert (np.sum(returns[feasible] * held, axis=1) - least[feasible]).min() > -1e-15
+    for row in np.flatnonzero(feasible)[::20]:
+        best = program.solve(parameters={"mu": returns[row], "r": least[row]})
+        np.testing.assert_allclose(found[row], best["w"], atol=1e-5)
 
 
 @pytest.mark.parametrize("number", [12, 26, 43, 71, 76, 93, 100])
@@ -392,6 +427,33 @@ def test_points_without_curvature_are_minima_where_nothing_falls(shape: Any, is_
         assert ("stationary and no minimum" in best.message) is not is_minimum, best
 
 
+@pytest.mark.parametrize(
+    ("number", "message"), [(84, "not stationary"), (55, "not stationary"), (33, "stationary and no minimum")]
+)
+def test_a_point_from_which_the_objective_falls_is_no_solution(number: int, message: str) -> None:
+    """SLSQP calls these points solutions: a start, dependent equations, and a bound that may be left."""
+    p = PROBLEMS[number]
+    x = sd.vector("x", len(p.start))
+    low, high = (np.array([i if e is None else e for e in column], float) for i, column in zip(
+        (-np.inf, np.inf), zip(*p.bounds, strict=True), strict=True))  # fmt: skip
+    constraints = [g >= 0 for g in p.above(x)] + [g == 0 for g in p.zero(x)]
+    best = sd.problem(p.objective(x), constraints, x, {x: (low, high)}).solve(p.start, method="SLSQP")
+    assert best.violation < 1e-8
+    assert not best.success
+    assert message in best.message
+
+
+def test_a_point_at_a_kink_is_a_solution() -> None:
+    """Slopes at kinks are means, which need not be 0 at a minimum; that is at 1, 0 and 0, or at equal elements."""
+    w = sd.vector("w", 3)
+    folded = sd.problem(abs(w[0] - 1) + 0.5 * w[0] + w[1] ** 2 + abs(w[2])).solve([0.3, 0.2, 0.1])
+    assert folded.success, folded
+    np.testing.assert_allclose(folded.objective, 0.5, atol=1e-3)
+    most = sd.problem(np.max(w), [w @ w <= 1.0]).solve([0.3, 0.2, 0.1])
+    assert most.success, most
+    np.testing.assert_allclose(most.objective, -np.sqrt(1 / 3), atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", [-X @ X, X[0] * X[1], -np.sum(X**4), -np.exp(X[0]) + X[1] ** 2, -np.cosh(X[0])])
 def test_what_falls_without_bound_is_told(f: sd.Array) -> None:
@@ -399,6 +461,28 @@ def test_what_falls_without_bound_is_told(f: sd.Array) -> None:
         best = sd.problem(f, variables=X).solve([0.3, -0.2, 0.1, 0.0], method=method)
         assert not best.success, best
         assert "expected bounds or constraints" in best.message, best
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_objective_without_a_value_is_told() -> None:
+    """A parameter that is none, and a start at which a logarithm is infinite."""
+    v = sd.vector("v", 2)
+    for f, data in ((np.sum((v - A) ** 2), {"a": np.nan}), (-np.sum(np.log(v)), {})):
+        best = sd.problem(f, [np.sum(v) <= 3], v).solve(parameters=data, method="SLSQP")
+        assert not best.success
+        assert "expected parameters and a start with which it has a value" in best.message
+
+
+def test_stationary_points_that_are_no_minima_have_no_formula_of_numbers() -> None:
+    """A form that falls along a half line, and in a disc; the other sign has a minimum."""
+    b, v = sd.scalar("b"), sd.vector("v", 2)
+    half = sd.problem(b * v[0] ** 2 + v[1] ** 2, [v[0] >= 0], v, parameters=b).formula([1.0, 1.0])["v"]
+    one, none = sd.compile(half, [b], backend="interpreter")([1.0, -1.0])
+    np.testing.assert_allclose(one, 0.0, atol=1e-8)
+    assert np.isnan(none).all()
+    disc = sd.problem(b * v[0] * v[1], [v @ v <= 1], v, parameters=b).formula([0.5, 0.4])["v"]
+    found = sd.compile(disc, [b], backend="interpreter")([1.0, -1.0])
+    np.testing.assert_allclose(found[:, 0] * found[:, 1], [-0.5, 0.5])
 
 
 def test_what_comes_wrong_is_refused_by_name() -> None:

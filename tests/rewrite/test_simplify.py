@@ -13,10 +13,11 @@ import pytest
 import symdiff as sd
 from symdiff import Array
 from symdiff.frontend.formula import read_formula
-from symdiff.graph import contract, delta, onehot, postorder, slicing, verify, whole
+from symdiff.graph import constant, contract, delta, elementwise, onehot, postorder, slicing, verify, whole
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.graph.sizes import named
 from symdiff.rewrite import simplify
+from symdiff.rewrite.algebra import NUMBERS
 from symdiff.rewrite.rewriter import PLAIN, RULES, settle
 from tests.support.effort import calls
 
@@ -215,6 +216,20 @@ def test_every_rule_says_what_it_does() -> None:
         assert rule.ops
         assert rule.pattern
         assert rule.result
+
+
+@pytest.mark.rows(1000)
+@pytest.mark.parametrize("op", sorted(NUMBERS))
+def test_functions_of_numbers_are_computed(op: str) -> None:
+    conditions = op.startswith("logical")
+    values: list[float] = [True, False] if conditions else [0.0, -0.0, 2.0, -3.0, math.inf, -math.inf, math.nan]
+    for x in values:
+        for y in values if op not in ("negative", "sqrt", "abs", "sign", "unless_nan", "logical_not") else [None]:
+            node = elementwise(op, tuple([constant(value) for value in (x, y) if value is not None]))
+            (value,) = simplify([node])
+            assert value.is_constant, (op, x, y)
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(value.value, evaluate([node], {})[0], err_msg=str((op, x, y)))
 
 
 def test_a_branch_that_is_dropped_leaves_its_shape() -> None:

@@ -18,7 +18,7 @@ from ...graph import Node, placeholder, substitute
 from ...rewrite import simplify
 from ..array import Array, asarray
 from ..symbols import array as make_input
-from .newton import Equations, descended, largest, magnitude
+from .newton import EDGE, Equations, descended, largest, magnitude
 from .recurrence import while_loop
 from .solutions import Search, minimizer
 
@@ -32,6 +32,10 @@ TURNS, STEPS = 40, 50
 WEIGHT, GROWTH, MOST = 10.0, 10.0, 1e8
 #: Violation, relative to the terms of the constraints, at which the loop ends; and steps within it.
 CLOSE, SHORT = 2.0**-28, 2.0**-26
+#: The same up to which constraints hold at a solution.
+HOLDS = 2.0**-40
+#: Part of the largest curvature that a negative one is at least; its inverse stands for a curvature without bound.
+FORBIDDEN = 2.0**-20
 #: Relative size of a multiplier and of the distance to its constraint which together are none.
 QUIET = 2.0**-24
 
@@ -73,7 +77,9 @@ def least_within(
     if ends is None:
         held, quiet = slope, False
     else:
-        below, above = (z[:n] <= ends[0]) & (slope > 0.0), (z[:n] >= ends[1]) & (slope < 0.0)
+        # a bound holds an element where the slope is more than a multiple of the distance to it, negative outside
+        steep = np.max(terms) / EDGE
+        below, above = steep * (z[:n] - ends[0]) < slope, steep * (z[:n] - ends[1]) > slope
         held = np.where(below, z[:n] - ends[0], np.where(above, z[:n] - ends[1], slope))
         at_end = (z[:n] <= ends[0]) | (z[:n] >= ends[1])
         quiet = np.any(at_end & (abs(slope) <= QUIET * np.max(terms)))
@@ -81,9 +87,24 @@ def least_within(
     equations = np.concatenate([held, np.where(lagrange + sign > -sides, sides, lagrange)])
     loose = abs(lagrange) * np.max(abs(by_x), axis=1) + sign <= QUIET * np.max(terms)
     settled = ~(quiet | np.any(loose & (abs(sides) <= QUIET * Array(magnitude(sides.node)))))
+    # beside multipliers of any size, a violation may be their rounding
+    violated = np.where(numpy.isinf(sign), abs(sides), sides)
+    valid = np.all(violated <= HOLDS * Array(magnitude(sides.node)))
+    curvature = Array(jacobian(slope.node, z.node, "zero", {}, Trail()))[:, :n]
+    active, kept = lagrange + sign > -sides, 0.0 if ends is None else np.diag(np.where(below | above, 1.0, 0.0))
+    valid = valid & _is_lowest(curvature, np.where(active[:, None], by_x[:, :n], 0.0), kept)
     asked = Search("root", z, np.concatenate([start, numpy.zeros(m)]), None, STEPS, None)
-    system, still = substitute([equations.node, settled.node], {z.node: asked.unknown})
-    return asked.solution(system, settled=still, begin=begin.node)
+    system, still, holds = substitute([equations.node, settled.node, valid.node], {z.node: asked.unknown})
+    return asked.solution(system, settled=still, valid=holds, begin=begin.node)
+
+
+def _is_lowest(curvature: Array, rows: Array, held: Any) -> Any:
+    """Tell whether a form curves upward, or not at all, along what neither rows nor held elements forbid."""
+    lengths = np.sqrt(np.sum(rows * rows, axis=1))
+    normal = rows / np.where(lengths == 0.0, 1.0, lengths)[:, None]
+    most = largest(curvature)
+    values = np.linalg.eigvalsh(curvature + most / FORBIDDEN * (normal.T @ normal + held))
+    return np.min(values) >= -FORBIDDEN * most
 
 
 def _by_multipliers(f: Node, constraints: Node, lowest: npt.NDArray[Any], x: Node, start: Array, ends: Any) -> Array:

@@ -23,7 +23,18 @@ from ..array import Array
 from ..numpy.shaping import eye
 from .recurrence import while_loop
 
-__all__ = ["Equations", "Found", "attracted", "bracketed", "descended", "largest", "magnitude", "searched", "solved"]
+__all__ = [
+    "EDGE",
+    "Equations",
+    "Found",
+    "attracted",
+    "bracketed",
+    "descended",
+    "largest",
+    "magnitude",
+    "searched",
+    "solved",
+]
 
 
 #: Factor of four units in the last place below which steps need not shrink, since the residual is rounding.
@@ -42,6 +53,8 @@ HALVES = 6.0
 REPEATS, FALLEN, SQUARINGS = 64, 2.0**-24, 6
 #: Multiple of a step of Newton's to a minimum that the next one is at most.
 LONGER = 4.0
+#: Relative distance to a bound within which an element may be held by it.
+EDGE = 1e-7
 #: Part of each square that Levenberg and Marquardt's first step adds to it.
 DAMPING = 1e-3
 #: NumPy over symbols: its stubs know arrays of numbers alone.
@@ -154,6 +167,9 @@ def magnitude(formula: Node, depth: int = DEPTH) -> Node:
     """Return the sum of the absolute terms that a formula is a sum of, within products and joined arrays too."""
     if formula.is_named:
         return magnitude(formula.args[0], depth)
+    if depth and formula.is_choice:
+        chosen, *branches = formula.args
+        return rebuild(formula, (chosen, *(magnitude(arg, depth - 1) for arg in branches)))
     if depth and (formula.is_multiplication or formula.op in TOGETHER | EACH):
         return rebuild(formula, tuple([magnitude(arg, depth - 1) for arg in formula.args]))
     terms = terms_of(formula, TERMS).parts if depth else ()
@@ -247,7 +263,7 @@ def _damped(g: Equations, start: Array, at_most: int, wanted: Array | None = Non
             -1.5 * change,
         )
         change = np.where(better, own, np.where(tries <= HALVES, 0.25 * change, away))
-        stuck = ~better & g.near(base, newton / NOISE)
+        stuck = ~better & (abs(least) < np.inf) & g.near(base, newton / NOISE)
         done = (better & (g.small(x, residual) | g.near(x, own))) | stuck | quick
         # a last step beyond the rounding of the residual costs nothing
         change = np.where(stuck | (done & ~(abs(change) < np.inf)), 0.0, change)
@@ -311,7 +327,10 @@ def _solved_systems(g: Equations, start: Array, at_most: int, wanted: Array | No
         newton = np.where(better, own, newton)
         change = np.where(better, own, 0.5 * change)
         small = np.all(g.small(x, g.value(x)))
-        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
+        # steps are short at a least residual that is none, too, and a start without a value is no point to be stuck at
+        terms = largest(g.at(g.terms, x))
+        rounding = (terms + least / NOISE**2 == terms) & (least < np.inf)
+        stuck = ~better & rounding & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         following = np.where(stuck, base, base + change)
         return following, base, least, change, newton, np.where(done, 0.0, 1.0), count + 1.0
@@ -366,14 +385,22 @@ def descended(
         return x if ends is None else np.minimum(np.maximum(x, ends[0]), ends[1])
 
     def free(x: Array) -> tuple[Array, Array]:
-        """Return gradient and Hessian among the elements that no bound holds: 0 and 1 for the others."""
+        """Return gradient and Hessian among the elements that no bound holds; for the others the way to it and 1.
+
+        A step that leads elements beyond their bounds need not lead downhill, so those beside one are held, too
+        (Bertsekas, SIAM J. Control Optim. 20, 1982).
+        """
         slope, matrix = g.value(x), g.derivative(x)
         if ends is None:
             return slope, matrix
-        held = ((x <= ends[0]) & (slope > 0.0)) | ((x >= ends[1]) & (slope < 0.0))
+        low, high = x - ends[0], x - ends[1]
+        beside = EDGE * np.maximum(abs(x), 1.0)
+        below, above = (low <= beside) & (low < slope), (high >= -beside) & (high > slope)
+        held = below | above
         flat = np.reshape(held, (-1,)) if shape else held
         one = Array(eye(matrix.shape[0])) if shape else 1.0
-        return np.where(held, 0.0, slope), np.where((flat[:, None] | flat) if shape else held, one, matrix)
+        slope = np.where(below, low, np.where(above, high, slope))
+        return slope, np.where((flat[:, None] | flat) if shape else held, one, matrix)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         x, base, least, steepest, change, newton, damping, along, count = state
@@ -398,7 +425,8 @@ def descended(
         steepest, newton = np.where(better, steep, steepest), np.where(better, own, newton)
         change = np.where(better, taken, 0.25 * change)
         small = np.all(g.small(x, slope))
-        stuck = ~better & g.near(largest(base), largest(newton) / NOISE)
+        # a start without a value is no point to be stuck at
+        stuck = ~better & (least < np.inf) & g.near(largest(base), largest(newton) / NOISE)
         done = (better & (small | g.near(largest(x), largest(own)))) | stuck
         done = done if squares else done | quick
         following = np.where(stuck, base, within(base + change))

@@ -359,6 +359,9 @@ class Search:
             raise ArgumentError(f"{came}; expected a symbol, as sd.scalar('x') makes it")
         self.symbol = symbol
         self.title = _title(symbol)
+        if 0 in symbol.shape:
+            came = f"the unknown of {name}, {self.title}, has shape {show(symbol.shape)}"
+            raise ShapeError(f"{came} and no elements; expected one of at least one element")
         if self.ends and symbol.ndim:
             raise ArgumentError(
                 f"a bracket for an unknown of shape {show(symbol.shape)}; expected a start, or one equation of a scalar"
@@ -399,12 +402,14 @@ class Search:
         *written: Node,
         objective: tuple[Node, ...] = (),
         settled: Node | None = None,
+        valid: Node | None = None,
         begin: Node | None = None,
     ) -> Array:
         """Return the node of a solution of equations of the unknown.
 
         ``written`` is what is shown for them; an objective is what is minimized, its gradient and its Hessian;
-        ``settled`` is where solutions have derivatives, and ``begin`` a point near one, in place of the start.
+        ``settled`` is where solutions have derivatives, ``valid`` what holds besides the equations, and ``begin`` a
+        point near one, in place of the start.
         """
         operands = [*([] if self.start is None else [self.start]), *self.ends, *self.bounds]
         self._refuse_positions([equations])
@@ -413,12 +418,13 @@ class Search:
         # the search has the form of numbers that its slope has, and parts in common with it
         searched = simplify([equations, *objective[:1]])
         formulas = [*searched, equations, slope, *objective[1:], *(written or (equations,))]
-        formulas += [node for node in (settled, begin) if node is not None]
+        formulas += [node for node in (settled, valid, begin) if node is not None]
         captured = captured_by(formulas, [self.unknown])
         args = list(dict.fromkeys([*captured, *operands]))
         plain = {arg: placeholder(("argument", k), arg.shape, arg.dtype) for k, arg in enumerate(args)}
         stable, *closed = substitute(formulas, {arg: plain[arg] for arg in captured})
         near = None if begin is None else Array(closed.pop())
+        holds = None if valid is None else closed.pop()
         calm = None if settled is None else closed.pop()
         lowest = [closed.pop(0)] if objective else []
         equations, slope, *shown = closed
@@ -429,6 +435,8 @@ class Search:
         else:
             gradient = Equations(self.unknown, stable, slope, self.tol)
         found = self._found(gradient, lowest, inner if near is None else [near, *inner[1:]])
+        if holds is not None:
+            found = found._replace(converged=found.converged & g.at(holds, found.x))
         still = _settled(gradient, found.x, inner[-2:]) if self.bounds else None
         still = still if calm is None else g.at(calm, found.x)
         given = tuple([args.index(node) for node in operands])
@@ -492,13 +500,19 @@ def _ruled(
 
 
 def _moved(g: Equations, seeds: Mapping[Node, Node]) -> Node:
-    """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it."""
+    """Return how a solution moves with each parameter: nan where it is nan, whether or not the formula mentions it.
+
+    Where it does not, the solution itself stands for nan, so that further derivatives are nan there, too.
+    """
+    below = set(postorder([g.formula]))
+    seeds = {p: seed for p, seed in seeds.items() if p in below}  # a start has no influence
     image = _implicit(g, seeds)
     blind = {p: seed for p, seed in seeds.items() if not _observes(_implicit(g, {p: seed}), g.letter)}
     if not blind:
         return image
     others = {p: seed for p, seed in seeds.items() if p not in blind}
-    seen: Array = np.where(largest(Array(g.letter)) < np.inf, Array(_implicit(g, blind)), np.nan)
+    x, total = Array(g.letter), sum(np.sum(Array(seed)) for seed in blind.values())
+    seen: Array = np.where(largest(x) < np.inf, Array(_implicit(g, blind)), x * total)
     return seen.node + _implicit(g, others) if others else seen.node
 
 
