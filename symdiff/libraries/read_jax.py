@@ -968,9 +968,11 @@ def _cumulative_logsumexp(call: _Call, x: Value) -> Value:
 
 @_reads("sort", "top_k")
 def _sort(call: _Call, *args: Value) -> list[Value]:
-    if int(call.params.get("num_keys", 1)) > 1:
-        raise call.refusal("an order by several arrays")
     axis = int(call.params["axis" if call.name == "top_k" else "dimension"])
+    for number in range(int(call.params.get("num_keys", 1)) - 1, 0, -1):  # the last key first, each kept by the next
+        by = _formula(args[number])
+        moved = [_in_order(call, one, by, axis) for one in args]
+        args = (*moved[:number], sd.sort(by, axis=axis), *moved[number + 1 :])
     keys, more = _formula(args[0]), call.uses_more_than_first()
     if call.name != "top_k":
         rest = [_in_order(call, other, keys, axis) if more else keys for other in args[1:]]

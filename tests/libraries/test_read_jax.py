@@ -165,6 +165,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda a: jnp.take_along_axis(a, jnp.argmax(a, axis=0)[None], axis=0) ** 2, (A,)),
     (lambda x, y: lax.sort((x, y), num_keys=1)[1] * jnp.arange(4.0), (X, Y)),
     (lambda x: lax.top_k(x, 2)[0] * x[lax.top_k(x, 2)[1]], (X,)),
+    (lambda x, y: x[jnp.lexsort((y, jnp.round(4 * x)))] * jnp.arange(4.0), (X, Y)),
+    (lambda x, y: lax.sort((jnp.round(2 * x), jnp.round(y), x * y), num_keys=2)[2] * jnp.arange(4.0), (X, Y)),
     (lambda x, a: x * jnp.searchsorted(jnp.sort(a[:, 0]), x), (X, A)),
     (lambda a, x: a[jnp.clip(jnp.floor(3 * x), 0, 3).astype(int)] ** 2, (A, X)),
     (lambda x: lax.dynamic_slice(x, (jnp.argmax(x),), (2,)) ** 2, (X,)),
