@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import traceback
 import re
+import traceback
 from decimal import Decimal
 from typing import Any
 
