@@ -27,14 +27,13 @@ from ..graph.deltas.einsum import is_zero
 from ..graph.sizes import Dim, Size
 from ..graph.traversal import postorder, substitute
 from ..ground.guard import guarded, users
+from .positions import check_count, choose
 from .signature import free_name, with_inputs
 
 __all__ = ["from_jax"]
 
 #: Steps of a loop that are written out one by one, and of one whose end its own numbers decide.
 UNROLLED, ENDED = 256, 10_000
-#: Most elements among which positions that depend on the arguments choose, for all of these together.
-CHOSEN = 10**6
 
 #: What is known when the function is read is an array of NumPy's, or a size; the rest is a formula.
 Value = Any
@@ -642,15 +641,10 @@ def _part(call: _Call, x: Array, starts: Sequence[Any], lengths: Sequence[Dim]) 
 
 
 def _chosen(call: _Call, x: Array, places: Array, size: Dim) -> Array:
-    """Return elements along the last axis at places that numbers decide, with the axes of these in front.
-
-    Each is a sum of which one term is taken, so that an element which is not taken may be anything.
-    """
-    n = call.number(size)
-    if math.prod(map(call.number, (*places.shape, *x.shape))) > CHOSEN:
-        raise call.refusal(f"positions that depend on the arguments, in more than {CHOSEN:,} elements")
-    here = places.reshape((*places.shape, *(1,) * x.ndim)) == np.arange(n)
-    return asarray(sd.sum(sd.where(here, x, 0.0), axis=-1))
+    """Return elements along the last axis at places that numbers decide, with the axes of these in front."""
+    for length in (*places.shape, *x.shape):
+        call.number(length)
+    return choose(x, places, call.number(size))
 
 
 def _gathered(call: _Call, x: Array, at: Array) -> Array:
@@ -812,9 +806,9 @@ def _scattered(call: _Call, x: Array, at: Array, updates: Array, kind: str) -> V
 def _put(call: _Call, x: Array, parts: Array, starts: Mapping[int, Any], kind: str, inside: Any = None) -> Value:
     """Return an array with parts written to it, one after the other, each from its own start along some axes."""
     count = call.number(parts.shape[0])
-    elements = count * math.prod(map(call.number, (*x.shape, *parts.shape[1:])))
-    if elements > CHOSEN or (kind != "add" and count > UNROLLED):
-        raise call.refusal(f"positions that depend on the arguments, in more than {CHOSEN:,} elements")
+    check_count(count * math.prod(map(call.number, (*x.shape, *parts.shape[1:]))))
+    if kind != "add" and count > UNROLLED:
+        raise call.refusal(f"more than {UNROLLED} positions that depend on the arguments and are written to in turn")
     hit: Any = None if inside is None else inside.reshape((count,) + (1,) * x.ndim)
     for axis, start in starts.items():
         size, length = call.number(x.shape[axis]), call.number(parts.shape[1 + axis])
