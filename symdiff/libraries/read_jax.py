@@ -27,6 +27,7 @@ from ..graph.deltas.einsum import is_zero
 from ..graph.sizes import Dim, Size
 from ..graph.traversal import postorder, substitute
 from ..ground.guard import guarded, users
+from .complexes import ComplexArray
 from .positions import check_count, choose
 from .signature import free_name, with_inputs
 
@@ -116,7 +117,7 @@ def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | N
         results = reader.run(closed.jaxpr, closed.consts, [leaves[k].symbol for k in free])
         _, result_structure = jax.tree.flatten(shape)
         symbols = [leaf.symbol for leaf in leaves if leaf.symbol is not None]
-        return jax.tree.unflatten(result_structure, [with_inputs(_formula(one), symbols) for one in results])
+        return jax.tree.unflatten(result_structure, [_with_inputs(one, symbols) for one in results])
 
 
 class _Leaf(NamedTuple):
@@ -184,8 +185,24 @@ def _formula(value: Value) -> Array:
     return asarray(array if array.dtype == np.bool_ else array.astype(np.float64))
 
 
+def _with_inputs(value: Value, symbols: Sequence[Array]) -> Any:
+    if isinstance(value, ComplexArray) or (_is_known(value) and np.iscomplexobj(value)):
+        return ComplexArray(*(with_inputs(part, symbols) for part in _parts(value)))
+    return with_inputs(_formula(value), symbols)
+
+
+def _parts(value: Value) -> tuple[Array, Array]:
+    """Return the real and the imaginary part."""
+    if isinstance(value, ComplexArray):
+        return value.parts
+    if _is_known(value) and np.iscomplexobj(value):
+        return _formula(np.real(value)), _formula(np.imag(value))
+    real = _formula(value)
+    return real, asarray(sd.zeros(real.shape))
+
+
 def _is_known(value: Value) -> bool:
-    return not isinstance(value, Array | Size | _Factors)
+    return not isinstance(value, Array | ComplexArray | Size | _Factors)
 
 
 class _Reader:
@@ -237,8 +254,10 @@ class _Reader:
         if all(map(_is_known, given)) and name not in _INLINED and all(isinstance(n, int) for n in sizes):
             return self.compute(equation, given)
         call = _Call(self, equation, given)
-        if any(np.dtype(getattr(v.aval, "dtype", float)).kind == "c" for v in equation.outvars if _has_type(v)):
-            raise call.refusal("complex numbers")
+        if name not in _INLINED and any(map(_is_complex, (*equation.invars, *equation.outvars))):
+            rule = _COMPLEX.get(name)
+            if rule is None:
+                raise call.refusal("complex numbers")
         if rule is None:
             raise call.refusal("it has no counterpart")
         self.lines.append(_line(equation) or (self.lines[-1] if self.lines else ""))
@@ -268,8 +287,9 @@ class _Reader:
         return found
 
 
-def _has_type(variable: Any) -> bool:
-    return isinstance(getattr(variable.aval, "dtype", None), np.dtype)
+def _is_complex(variable: Any) -> bool:
+    dtype = getattr(variable.aval, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "c"
 
 
 class _Call:
@@ -988,18 +1008,23 @@ def _in_order(call: _Call, other: Value, keys: Array, axis: int) -> Array:
 
 @_reads("dot_general")
 def _dot_general(call: _Call, x: Value, y: Value) -> Value:
-    x, y = _formula(x), _formula(y)
+    return sd.einsum(_subscripts(call), _formula(x), _formula(y))
+
+
+def _subscripts(call: _Call) -> str:
+    """Return a product of arrays in Einstein's notation."""
+    rank_of_x, rank_of_y = (len(variable.aval.shape) for variable in call.equation.invars)
     (left, right), (left_stack, right_stack) = call["dimension_numbers"]
-    names = iter(range(x.ndim + y.ndim))
-    of_x = [next(names) for _ in range(x.ndim)]
+    names = iter(range(rank_of_x + rank_of_y))
+    of_x = [next(names) for _ in range(rank_of_x)]
     pairs = {int(b): of_x[int(a)] for a, b in zip((*left, *left_stack), (*right, *right_stack), strict=True)}
-    of_y = [pairs[k] if k in pairs else next(names) for k in range(y.ndim)]
+    of_y = [pairs[k] if k in pairs else next(names) for k in range(rank_of_y)]
     stack = [of_x[int(a)] for a in left_stack]
     summed = {of_x[int(a)] for a in left}
     out = [*stack, *(n for n in of_x if n not in summed and n not in stack), *(n for n in of_y if n not in of_x)]
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     text = ["".join(letters[n] for n in row) for row in (of_x, of_y, out)]
-    return sd.einsum(f"{text[0]},{text[1]}->{text[2]}", x, y)
+    return f"{text[0]},{text[1]}->{text[2]}"
 
 
 @_reads("conv_general_dilated")
@@ -1091,6 +1116,65 @@ def _unpool(call: _Call, source: Value, x: Value) -> Value:
                   zip(place, out, steps, map(int, around.shape), strict=True)]  # fmt: skip
         total = total + _padded(call, sd.where(here, source, 0.0), asarray(0.0), spread)
     return total[tuple(slice(low, low + int(n)) for (low, _, _), n in zip(wide, x.shape, strict=True))]
+
+
+# ---------------------------------------------------------------------------- complex numbers, as pairs
+
+#: Primitives that do the same to both parts.
+_OF_PARTS = (
+    *("neg", "add", "sub", "add_any", "broadcast_in_dim", "squeeze", "reshape", "expand_dims", "transpose", "rev"),
+    *("concatenate", "stack", "unstack", "tile", "slice", "split", "dynamic_slice", "gather", "pad", "reduce_sum"),
+    *("cumsum", "stop_gradient", "select_n", "scatter-add", "scatter_add", "dynamic_update_slice", *_SAME),
+)
+
+
+def _by_parts(call: _Call, *args: Value) -> list[Value]:
+    """Apply the rule of a primitive to the real parts, and to the imaginary ones."""
+    own = [_is_complex(variable) for variable in call.equation.invars]
+    found = []
+    for part in range(2):
+        given = [_parts(one)[part] if pair else one for one, pair in zip(args, own, strict=True)]
+        result = _RULES[call.name](call, *given)
+        found.append(result if isinstance(result, list | tuple) else [result])
+    return [ComplexArray(_formula(re), _formula(im)) for re, im in zip(*found, strict=True)]
+
+
+def _pair(value: Value) -> ComplexArray:
+    return ComplexArray(*_parts(value))
+
+
+def _fft(call: _Call, x: Value) -> Value:
+    kind, lengths = int(call["fft_type"]), [int(n) for n in call["fft_lengths"]]
+    name = ("fftn", "ifftn", "rfftn", "irfftn")[kind]
+    own = _formula(x) if name == "rfftn" else _pair(x)
+    return getattr(np.fft, name)(own, lengths, range(-len(lengths), 0))
+
+
+def _convert_complex(call: _Call, x: Value) -> Value:
+    return _pair(x) if _is_complex(call.equation.outvars[0]) else _parts(x)[0]
+
+
+def _same_parts(one: Sequence[Array], other: Sequence[Array]) -> Value:
+    return sd.equal(one[0], other[0]) & sd.equal(one[1], other[1])
+
+
+_COMPLEX: dict[str, Rule] = {
+    **dict.fromkeys(_OF_PARTS, _by_parts),
+    **{name: partial(lambda function, call, *args: function(*map(_pair, args)), function)
+       for name, function in {"mul": operator.mul, "div": operator.truediv, "exp": np.exp, "log": np.log, "sin": np.sin,
+                              "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+                              "sqrt": np.sqrt, "abs": abs, "conj": np.conj}.items()},
+    "real": lambda call, z: _parts(z)[0],
+    "imag": lambda call, z: _parts(z)[1],
+    "complex": lambda call, *parts: ComplexArray(*(sd.broadcast_to(_formula(one), call.shape) for one in parts)),
+    "integer_pow": lambda call, z: _pair(z) ** int(call["y"]),
+    "square": lambda call, z: _pair(z) * _pair(z),
+    "dot_general": lambda call, x, y: np.einsum(_subscripts(call), _pair(x), _pair(y)),
+    "eq": lambda call, *args: _same_parts(*map(_parts, args)),
+    "ne": lambda call, *args: sd.logical_not(_same_parts(*map(_parts, args))),
+    "fft": _fft,
+    "convert_element_type": _convert_complex,
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- linear algebra
@@ -1339,6 +1423,9 @@ def _own(call: _Call, body: Any, args: Sequence[Value]) -> list[Value] | None:
         return [sd.expn(int(args[0]), _formula(args[1]))] if len(args) == 2 and np.ndim(args[0]) == 0 else None
     if not own or any(map(_is_whole_or_condition, call.equation.invars)):
         return None
+    if any(map(_is_complex, call.equation.invars)):
+        known = own in ("solve", "inv") and len(outputs) == 1
+        return [getattr(np.linalg, own)(*map(_pair, args))] if known else None
     if own == "solve":
         return [_solved(*map(_formula, args))] if len(args) == 2 and len(outputs) == 1 else None
     if own == "expm" and not all(getattr(v.aval, "ndim", 2) >= 2 for v in call.equation.invars):

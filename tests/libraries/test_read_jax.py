@@ -37,8 +37,10 @@ def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> 
     theirs = leaves(function(*[jnp.asarray(one) if isinstance(one, np.ndarray) else one for one in args]))
     for one, want in zip(got, theirs, strict=True):
         assert one.shape == np.shape(want)
-        np.testing.assert_allclose(one, np.asarray(want, float), rtol=1e-12, atol=1e-13)
-    loss = sum((sd.sum(sd.real(one) ** 2) for one in leaves(read)), sd.asarray(0.0))
+        kind = complex if np.iscomplexobj(want) else float
+        np.testing.assert_allclose(one, np.asarray(want, kind), rtol=1e-12, atol=1e-13)
+    parts = [part for one in leaves(read) for part in ([one] if isinstance(one, Array) else one.parts)]
+    loss = sum((sd.sum(sd.real(one) ** 2) for one in parts), sd.asarray(0.0))
     slopes = [sd.gradient(loss, symbol, disconnected="zero") for symbol in symbols]
     assert all(map(str, slopes))
     if not gradient:
@@ -47,7 +49,8 @@ def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> 
     def total(*given: Any) -> Any:
         rest = iter(given)
         whole = [next(rest) if np.asarray(arg).dtype.kind == "f" else arg for arg in args]
-        return sum(jnp.sum(jnp.asarray(one, float) ** 2) for one in leaves(function(*whole)))
+        results = [one if jnp.iscomplexobj(one) else jnp.asarray(one, float) for one in leaves(function(*whole))]
+        return sum(jnp.sum(jnp.real(one) ** 2 + jnp.imag(one) ** 2) for one in results)
 
     found = sd.compile(slopes, symbols, backend="numpy")(*real)
     for one, want in zip(found, jax.jacfwd(total, tuple(range(len(real))))(*real), strict=True):
@@ -200,6 +203,18 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda s, x: jax.scipy.linalg.solve(s @ s.T, x[1:], assume_a="pos"), (S, X)),
     (lambda s, x: lax.custom_linear_solve(lambda v: s @ v, x[1:], lambda _, b: jnp.linalg.solve(s, b)), (S, X)),
     (lambda x, y: lax.linalg.tridiagonal_solve(x.at[0].set(0.0), y + 3, x.at[-1].set(0.0), y[:, None]), (X, Y)),
+    # complex numbers within the function, and results
+    (lambda x: jnp.abs(jnp.fft.rfft(x)) ** 2, (X,)),
+    (lambda x, y: jnp.fft.irfft(jnp.fft.rfft(x) * jnp.fft.rfft(y), 4), (X, Y)),
+    (lambda a: jnp.abs(jnp.fft.fft2(a)) + jnp.fft.ifft2(2j * jnp.fft.fft2(a)).imag, (A,)),
+    (lambda a: jnp.fft.irfft2(jnp.fft.rfft2(a) * jnp.arange(2.0), (4, 3)) + jnp.fft.fft(a, axis=0).imag, (A,)),
+    (jax.grad(lambda x: jnp.sum(jnp.abs(jnp.fft.rfft(x)) ** 3)), (X,)),
+    (lambda x: jax.vmap(lambda s: jnp.abs(jnp.fft.rfft(s * x)))(jnp.arange(1.0, 4)), (X,)),
+    (lambda x: jnp.exp(1j * x).real * jnp.angle(x + 1j * x**2) + jnp.abs(lax.complex(x, 0.3)), (X,)),
+    (lambda x: (jnp.sin(x + 1j) + jnp.sqrt(x - 2j) + jnp.log(x + 3j) + (x + 1j) ** 3 + 1 / (x - 1j)).real, (X,)),
+    (lambda s: jnp.abs(jnp.linalg.solve(s + 1j * s.T, jnp.ones(3))) + ((s + 1j) @ (s - 2j * s)).imag, (S,)),
+    (lambda x: jnp.where(x > 0.5, lax.complex(x, x**2)[::-1], 2j * x).reshape(2, 2).T.sum(0), (X,)),
+    (lambda x: {"z": jnp.fft.fft(x)[1:3], "constant": jnp.array([1.0 + 2.0j])}, (X,)),
     # reductions and pools of one's own, and the way back through pools
     (lambda a: lax.reduce(a, 1.0, lax.mul, (0,)) + lax.reduce(a, 0.0, lambda p, q: p + q, (0, 1)), (A,)),
     (jax.grad(lambda x: jnp.sum(lax.reduce_window(x, -jnp.inf, lax.max, (3, 2), (2, 1), "SAME") ** 2)), (A,)),
@@ -351,8 +366,10 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] < 10**6, lambda s: (s[0] + 1, s[1]), (0, x)), X)
     with pytest.raises(ArgumentError, match="2 examples do not fit"):
         sd.from_jax(lambda x: x, X, X)
-    with pytest.raises(UnsupportedError, match="complex"):
-        sd.from_jax(lambda x: jnp.fft.fft(x).real, X)
+    with pytest.raises(UnsupportedError, match=r"scan at .*complex"):
+        sd.from_jax(lambda x: lax.scan(lambda c, v: (c * jnp.exp(1j * v), None), 1 + 0j, x)[0].real, X)
+    with pytest.raises(UnsupportedError, match="x is complex; expected real numbers"):
+        sd.from_jax(lambda x: x.real, X + 1j)
 
 
 def test_errors_of_the_function_are_its_own() -> None:
