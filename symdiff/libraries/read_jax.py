@@ -68,7 +68,8 @@ def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | N
 
     Notes
     -----
-    The function is traced in double precision, and casts to shorter types of real numbers are passed over. Derivatives
+    The function is traced in double precision, and casts to shorter types of real numbers are passed over. Complex
+    numbers within it, as of ``jnp.fft``, are pairs of real ones, and such a result is a complex array. Derivatives
     are those of the formula: what ``jax.custom_jvp`` and ``jax.custom_vjp`` say of a function is not read, but for
     ``jax.lax.stop_gradient``. Loops with a known number of steps are :func:`symdiff.scan`, or are written out where the
     step uses its number as a position.
