@@ -884,6 +884,8 @@ def _dynamic_update_slice(call: _Call, x: Value, update: Value, *starts: Value) 
     x, update = _formula(x), _formula(update)
     if not all(map(_is_known, starts)):
         moved = [k for k in range(x.ndim) if update.shape[k] != x.shape[k]]
+        if not moved:
+            return update
         last = {k: call.number(x.shape[k]) - call.number(update.shape[k]) for k in moved}
         return _put(call, x, update[None], {k: sd.clip(_formula(starts[k]), 0, last[k]) for k in moved}, "")
     first = tuple(int(one) for one in call.known(starts))
@@ -1001,8 +1003,10 @@ def _in_order(call: _Call, other: Value, keys: Array, axis: int) -> Array:
     """Return numbers in the order that keys are put into, of equal keys in the order in which they come."""
     rows, own = sd.moveaxis(keys, axis, -1), sd.moveaxis(_formula(other), axis, -1)
     order = sd.argsort(rows, axis=-1)
-    if _is_known(other) and np.array_equal(np.broadcast_to(np.arange(rows.shape[-1]), rows.shape), own.node.value):
-        return asarray(sd.moveaxis(order, -1, axis))
+    if _is_known(other):
+        counted = np.broadcast_to(np.arange(call.number(rows.shape[-1])), tuple(map(call.number, rows.shape)))
+        if np.array_equal(counted, np.moveaxis(np.asarray(other), axis, -1)):
+            return asarray(sd.moveaxis(order, -1, axis))
     here = order[..., :, None] == np.arange(call.number(rows.shape[-1]))
     return asarray(sd.moveaxis(sd.sum(sd.where(here, own[..., None, :], 0.0), axis=-1), -1, axis))
 

@@ -188,6 +188,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda x, y: x.at[jnp.floor(8 * y).astype(int)].add(y, mode="clip"), (X, Y)),
     (jax.vmap(lambda row: row.at[jnp.argmax(row)].set(row[0] ** 2)), (A,)),
     (lambda a, x: lax.dynamic_update_slice(a, a[:2, :2] ** 2, (jnp.argmax(x[:3]), 0)), (A, X)),
+    (lambda a, x: lax.dynamic_update_slice(a, a**2, (jnp.argmax(x), 0)), (A, X)),
+    (lambda a: jnp.take_along_axis(a, jnp.argsort(a, axis=0), axis=0) ** 2, (A,)),
     (lambda a, x: jax.vmap(lambda row, s: lax.dynamic_update_slice(row, s, (jnp.argmax(row),)))(a, x[:, None]), (A, X)),
     (lambda a, x: jax.ops.segment_sum(x**2, jnp.argmax(a, axis=1), num_segments=3), (A, X)),
     (jax.grad(lambda x: jnp.sum(jnp.sort(x) ** 3 * jnp.arange(4.0))), (X,)),
@@ -252,6 +254,32 @@ def test_a_loop_with_a_bound_beside_its_condition_has_a_gradient_in_both_modes()
             slope = sd.compile(sd.gradient(f, name.name))(*args)
             np.testing.assert_allclose(np.sum(slope), jax.jvp(function, tuple(map(jnp.asarray, args)), tuple(
                 map(jnp.asarray, tangents)))[1], rtol=1e-12)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_positions_are_read_and_written_to_as_jax_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(1, 4))
+    shape = tuple(map(int, rng.integers(1, 5, rank)))
+    part = tuple(int(rng.integers(1, n + 1)) for n in shape)
+    axes = sorted(map(int, rng.permutation(rank)[: rng.integers(1, rank + 1)]))
+    count = int(rng.integers(1, 4))
+    x, start = rng.normal(size=(count, *shape)), rng.integers(-1, 4, (count, rank)).astype(float)
+    at = rng.integers(-1, 5, (len(axes), count)).astype(float)
+    mode = ("clip", "drop")[seed % 2]
+
+    def places(at: Any) -> Any:
+        return tuple(at[axes.index(k)].astype(int) if k in axes else slice(None) for k in range(rank))
+
+    def starts(s: Any) -> Any:
+        return tuple(s[k].astype(int) for k in range(rank))
+
+    values = np.ones(shape)[tuple(np.zeros(count, int) if k in axes else slice(None) for k in range(rank))].shape
+    compare(jax.vmap(lambda a, s: lax.dynamic_slice(a, starts(s), part)), x, start)
+    compare(jax.vmap(lambda a, s: lax.dynamic_update_slice(a, 2.0 * jnp.ones(part), starts(s))), x, start)
+    compare(lambda x, at: x[0].at[places(at)].get(mode="clip") ** 2, x, at)
+    compare(lambda x, at, v: x[0].at[places(at)].add(v, mode=mode), x, at, rng.normal(size=values))
+    compare(lambda x, at: x[0].at[places(at)].set(0.5, mode=mode), x, at)
 
 
 def test_loops_of_a_batch_end_by_themselves() -> None:
