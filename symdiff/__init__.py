@@ -249,9 +249,8 @@ def _found(attribute: str) -> Any:
     if attribute in _DAILY:
         return function(attribute)
     known = _public_name(attribute)
-    told = f"; write {known}" if known else _advice(attribute, {**_REFUSED, **_MODULE}, __all__)
-    if not told and not attribute.startswith("_"):
-        told = "; docs/reference.md and docs/functions.md list what it has"
+    page = "docs/reference.md, and docs/functions.md of functions,"
+    told = f"; write {known}" if known else _advice(attribute, {**_REFUSED, **_MODULE}, __all__, page)
     raise AbsentError(f"module 'symdiff' has no attribute {attribute!r}{told}")
 
 

@@ -391,7 +391,8 @@ class Array(Operand):
         own = getattr(Array, name, None)
         if isinstance(own, property) and own.fget is not None:
             return users(own.fget)(self)  # it raised an AttributeError of its own, which is not to be hidden
-        raise AbsentError(f"a symbolic array has no {name!r}{advice(name, ARRAY, [*_METHODS, *dir(Array)])}")
+        told = advice(name, ARRAY, [*_METHODS, *dir(Array)], "docs/reference.md")
+        raise AbsentError(f"a symbolic array has no {name!r}{told}")
 
     def _sympy_(self) -> NoReturn:
         from sympy import SympifyError

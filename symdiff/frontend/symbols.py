@@ -463,11 +463,12 @@ class Operations:
     def __repr__(self) -> str:
         return f"<operations of {self._module or 'the library'}>"
 
+    @guarded
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in self._names:
             return function(name)
         known = public_name(name)
-        told = f"; write {known}" if known else advice(name, LAYERS, self._names)
+        told = f"; write {known}" if known else advice(name, LAYERS, self._names, "docs/functions.md")
         raise AbsentError(f"{self._module or 'the library'} has no {name!r}{told}")
 
     def __dir__(self) -> list[str]:

@@ -189,7 +189,8 @@ def term_text(node: Printable, levels: int = 5) -> str:
         return f"[{', '.join(term_text(arg.args[0], levels - 1) for arg in node.args)}]"
     if node.is_contraction:
         sign = _sign_of_product(node)
-        return f"sum({' * '.join(inner)})" if sign is None else f" {sign} ".join(inner)
+        summed = args if len(args) == 1 else inner
+        return f"sum({' * '.join(summed)})" if sign is None else f" {sign} ".join(inner)
     return f"{node.op}({', '.join(args)})"
 
 

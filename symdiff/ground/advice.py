@@ -17,6 +17,7 @@ OPTIONS: Mapping[str, str] = {
     "jit": "; native code is built behind a call, or at once by backend='native'",
     "n_jobs": "; write threads=",
     "num_threads": "; write threads=",
+    "order": "; write sd.derivative(f, x, n), or sd.hessian(f, x) for second derivatives",
     "parallel": "; write threads=",
     "variables": "; inputs= is the order of the arguments",
     "wrt": "; a derivative is compiled by sd.compile(sd.gradient(f, 'x'))",
@@ -51,7 +52,27 @@ MODULE: Mapping[str, str] = {
     **dict.fromkeys(("besselj", "bessel_j", "jn"), "write sd.special.jv(n, x); sd.special has SciPy's names"),
     **dict.fromkeys(("if_else", "ifelse"), "write np.where(condition, a, b)"),
     **dict.fromkeys(("pi", "inf", "nan", "e"), "write NumPy's number, np.pi, np.inf, np.nan or np.e"),
-    **dict.fromkeys(("divergence", "curl", "nabla"), "write the entries of sd.jacobian(f, x)"),
+    **dict.fromkeys(("curl", "nabla"), "write the entries of sd.jacobian(f, x)"),
+    "divergence": "write the trace of sd.jacobian(f, x)",
+    "directional_derivative": "write sd.jvp(f, x, direction)",
+    "backward": "write sd.gradient(f, x)",
+    "pure_callback": "write sd.external(f, shape=..., vjp=...)",
+    "switch": "write np.where(condition, a, b), or np.select by conditions",
+    **dict.fromkeys(("substitute", "subst"), "write f.substitute(x=...), with symbols or numbers for the inputs"),
+    **dict.fromkeys(("series", "maclaurin"), "write sd.derivative(f, x, n) for the coefficients"),
+    **dict.fromkeys(("placeholder", "Placeholder", "parameter", "Parameter"),
+                    "write sd.scalar('x'), sd.vector('x', n), sd.matrix('A', n, m) or sd.symbol('x', shape)"),
+    **dict.fromkeys(("to_latex", "tex"), "write f.latex() of a formula"),
+    **dict.fromkeys(("I", "identity_matrix"), "write sd.eye(n)"),
+    **dict.fromkeys(("inverse", "matrix_inverse"), "write np.linalg.inv(A)"),
+    "hadamard": "write x * y, which is element by element",
+    "vec": "write A.T.ravel() for columns one below the other, A.ravel() for rows",
+    "vech": "write A[np.tril_indices(n)]",
+    **dict.fromkeys(("commutation_matrix", "duplication_matrix", "commutation", "duplication"),
+                    "Jacobians keep the axes of their matrices; write sd.jacobian(f, A)"),
+    "plot": "plot a kernel's numbers with matplotlib; symdiff serve draws formulas",
+    "save": "write sd.export(k, folder), or pickle the kernel",
+    "load": "unpickle a kernel, or import what sd.export wrote",
     **dict.fromkeys(("odeint", "solve_ivp", "ode", "integrator"),
                     "write the steps of a method, sd.iterate(step, start, n) or sd.scan(step, start, over), or give "
                     "sd.objective(f, 'x', time='t') to SciPy's solve_ivp"),
@@ -334,8 +355,8 @@ DOTTED: Mapping[str, str] = {
 }
 
 
-def advice(name: str, table: Mapping[str, str], known: Iterable[str] = ()) -> str:
-    """Return what to write in place of a name, for the end of a message: "; write ...", or names that are close.
+def advice(name: str, table: Mapping[str, str], known: Iterable[str] = (), page: str = "") -> str:
+    """Return what to write in place of a name, for the end of a message: "; write ...", close names, or a page.
 
     Examples
     --------
@@ -349,7 +370,7 @@ def advice(name: str, table: Mapping[str, str], known: Iterable[str] = ()) -> st
     if name.startswith("_"):  # libraries look for protocols all the time
         return ""
     near = names_near(name, [one for one in known if not one.startswith("_")])
-    return f"; close: {', '.join(near)}" if near else ""
+    return f"; close: {', '.join(near)}" if near else f"; {page} tells what there is" if page else ""
 
 
 def names_near(name: str, known: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ Files
     signature   symbols and results of a kernel, and kernels of the products with its Jacobian
     jax         kernels as functions under jit, vmap and grad
     read_jax    functions of JAX as formulas
+    positions   elements at positions that numbers decide, for programs that are read
     torch       kernels as functions of tensors, with derivatives of any order
     read_torch  functions and modules of PyTorch as formulas
     numba       kernels as functions for compiled code

@@ -11,7 +11,7 @@ import inspect
 import itertools
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,18 +22,19 @@ from ..errors import ArgumentError, LimitError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.functions.recurrence import scan, while_loop
 from ..frontend.symbols import Operations, function, symbol
-from ..graph import pad, scatter
+from ..graph import Node, pad, scatter
 from ..graph.deltas.einsum import is_zero
 from ..graph.sizes import Dim, Size
+from ..graph.traversal import postorder, substitute
 from ..ground.guard import guarded, users
+from .complexes import ComplexArray
+from .positions import check_count, choose
 from .signature import free_name, with_inputs
 
 __all__ = ["from_jax"]
 
 #: Steps of a loop that are written out one by one, and of one whose end its own numbers decide.
 UNROLLED, ENDED = 256, 10_000
-#: Most elements among which positions that depend on the arguments choose, for all of these together.
-CHOSEN = 10**6
 
 #: What is known when the function is read is an array of NumPy's, or a size; the rest is a formula.
 Value = Any
@@ -67,7 +68,8 @@ def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | N
 
     Notes
     -----
-    The function is traced in double precision, and casts to shorter types of real numbers are passed over. Derivatives
+    The function is traced in double precision, and casts to shorter types of real numbers are passed over. Complex
+    numbers within it, as of ``jnp.fft``, are pairs of real ones, and such a result is a complex array. Derivatives
     are those of the formula: what ``jax.custom_jvp`` and ``jax.custom_vjp`` say of a function is not read, but for
     ``jax.lax.stop_gradient``. Loops with a known number of steps are :func:`symdiff.scan`, or are written out where the
     step uses its number as a position.
@@ -116,7 +118,7 @@ def from_jax(f: Callable[..., Any], *examples: Any, sizes: Mapping[str, int] | N
         results = reader.run(closed.jaxpr, closed.consts, [leaves[k].symbol for k in free])
         _, result_structure = jax.tree.flatten(shape)
         symbols = [leaf.symbol for leaf in leaves if leaf.symbol is not None]
-        return jax.tree.unflatten(result_structure, [with_inputs(_formula(one), symbols) for one in results])
+        return jax.tree.unflatten(result_structure, [_with_inputs(one, symbols) for one in results])
 
 
 class _Leaf(NamedTuple):
@@ -178,12 +180,30 @@ def _formula(value: Value) -> Array:
         return value
     if isinstance(value, Size):
         return asarray(value)
+    if isinstance(value, _Factors):
+        raise value.refusal
     array = np.asarray(value)
     return asarray(array if array.dtype == np.bool_ else array.astype(np.float64))
 
 
+def _with_inputs(value: Value, symbols: Sequence[Array]) -> Any:
+    if isinstance(value, ComplexArray) or (_is_known(value) and np.iscomplexobj(value)):
+        return ComplexArray(*(with_inputs(part, symbols) for part in _parts(value)))
+    return with_inputs(_formula(value), symbols)
+
+
+def _parts(value: Value) -> tuple[Array, Array]:
+    """Return the real and the imaginary part."""
+    if isinstance(value, ComplexArray):
+        return value.parts
+    if _is_known(value) and np.iscomplexobj(value):
+        return _formula(np.real(value)), _formula(np.imag(value))
+    real = _formula(value)
+    return real, asarray(sd.zeros(real.shape))
+
+
 def _is_known(value: Value) -> bool:
-    return not isinstance(value, Array | Size)
+    return not isinstance(value, Array | ComplexArray | Size | _Factors)
 
 
 class _Reader:
@@ -235,8 +255,10 @@ class _Reader:
         if all(map(_is_known, given)) and name not in _INLINED and all(isinstance(n, int) for n in sizes):
             return self.compute(equation, given)
         call = _Call(self, equation, given)
-        if any(np.dtype(getattr(v.aval, "dtype", float)).kind == "c" for v in equation.outvars if _has_type(v)):
-            raise call.refusal("complex numbers")
+        if name not in _INLINED and any(map(_is_complex, (*equation.invars, *equation.outvars))):
+            rule = _COMPLEX.get(name)
+            if rule is None:
+                raise call.refusal("complex numbers")
         if rule is None:
             raise call.refusal("it has no counterpart")
         self.lines.append(_line(equation) or (self.lines[-1] if self.lines else ""))
@@ -266,8 +288,9 @@ class _Reader:
         return found
 
 
-def _has_type(variable: Any) -> bool:
-    return isinstance(getattr(variable.aval, "dtype", None), np.dtype)
+def _is_complex(variable: Any) -> bool:
+    dtype = getattr(variable.aval, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "c"
 
 
 class _Call:
@@ -414,7 +437,8 @@ _SCALARS: dict[str, Callable[..., Any]] = {
 }
 _RULES.update({name: partial(_element_wise, function) for name, function in _SCALARS.items()})
 #: Results that are the argument itself, in double precision.
-_SAME = ("copy", "copy_p", "reduce_precision", "optimization_barrier", "name", "sharding_constraint", "pvary")
+_SAME = ("copy", "copy_p", "device_put", "reduce_precision", "optimization_barrier", "name", "sharding_constraint",
+         "pvary")  # fmt: skip
 
 
 @_reads(*_SAME)
@@ -638,44 +662,46 @@ def _part(call: _Call, x: Array, starts: Sequence[Any], lengths: Sequence[Dim]) 
 
 
 def _chosen(call: _Call, x: Array, places: Array, size: Dim) -> Array:
-    """Return elements along the last axis at places that numbers decide, with the axes of these in front.
-
-    Each is a sum of which one term is taken, so that an element which is not taken may be anything.
-    """
-    n = call.number(size)
-    if math.prod(map(call.number, (*places.shape, *x.shape))) > CHOSEN:
-        raise call.refusal(f"positions that depend on the arguments, in more than {CHOSEN:,} elements")
-    here = places.reshape((*places.shape, *(1,) * x.ndim)) == np.arange(n)
-    return asarray(sd.sum(sd.where(here, x, 0.0), axis=-1))
+    """Return elements along the last axis at places that numbers decide, with the axes of these in front."""
+    for length in (*places.shape, *x.shape):
+        call.number(length)
+    return choose(x, places, call.number(size))
 
 
 def _gathered(call: _Call, x: Array, at: Array) -> Array:
-    """Return elements or rows at positions that numbers decide."""
+    """Return elements, rows or parts at positions that numbers decide."""
     numbers, lengths = call["dimension_numbers"], call.sized(call["slice_sizes"])
     stacked = dict(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True))
     axes = [*stacked, *numbers.start_index_map]
-    left = [k for k in range(x.ndim) if k not in axes]
-    if any(lengths[k] != 1 for k in axes) or any(lengths[k] != x.shape[k] for k in left):
-        raise call.refusal("positions that depend on the arguments, of parts; expected those of elements or rows")
+    left, parts = [k for k in range(x.ndim) if k not in axes], [k for k in axes if lengths[k] != 1]
+    if any(lengths[k] != x.shape[k] for k in left):
+        raise call.refusal("positions that depend on the arguments, in a part of the other axes")
     batch, inside = at.shape[:-1], None
+    places_of = (*batch, *(lengths[k] for k in parts))  # each element of a part has a place of its own
     found = sd.transpose(x, (*left, *axes[::-1]))
     for number, axis in enumerate(axes):
         size = call.number(x.shape[axis])
         if axis in stacked:  # row by row
             places = sd.broadcast_to(np.arange(size).reshape((-1,) + (1,) * (len(batch) - 1 - stacked[axis])), batch)
         else:
-            places = at[..., number - len(stacked)]
+            places, last = at[..., number - len(stacked)], size - call.number(lengths[axis])
             if "FILL" in str(call["mode"]).upper():
-                good = (places >= 0) & (places <= size - 1)
+                good = (places >= 0) & (places <= last)
                 inside = good if inside is None else inside & good
-            places = sd.clip(places, 0, size - 1)
+            places = sd.clip(places, 0, last)
+        if parts:
+            own = [call.number(lengths[k]) if k == axis else 1 for k in parts]
+            within = np.arange(math.prod(own)).reshape(own)
+            places = sd.broadcast_to(places.reshape((*batch, *(1,) * len(parts))) + within, places_of)
         if number == 0:
             found = _chosen(call, found, places, size)
         else:
-            here = places.reshape((*batch, *(1,) * (found.ndim - len(batch)))) == np.arange(size)
+            here = places.reshape((*places_of, *(1,) * (found.ndim - len(places_of)))) == np.arange(size)
             found = sd.sum(sd.where(here, found, 0.0), axis=-1)
     if inside is not None:
         found = sd.where(inside.reshape((*batch, *(1,) * (found.ndim - len(batch)))), found, np.nan)
+    order = np.argsort([*parts, *left]) + len(batch)
+    found = sd.transpose(found, (*range(len(batch)), *order.tolist())) if parts else found
     outside = (*numbers.collapsed_slice_dims, *stacked)
     found = found.reshape((*batch, *(lengths[k] for k in range(x.ndim) if k not in outside)))
     offsets, others = list(numbers.offset_dims), iter(range(len(batch)))
@@ -746,23 +772,86 @@ def _places_of_updates(call: _Call, x: Array, at: Value, updates: Array) -> npt.
         "scatter_min", "scatter_max")  # fmt: skip
 def _scatter(call: _Call, x: Value, at: Value, updates: Value) -> Value:
     x, updates = _formula(x), _formula(updates)
+    kind = call.name.replace("_", "-").removeprefix("scatter").removeprefix("-")
+    if not _is_known(at):
+        return _scattered(call, x, _formula(at), updates, kind)
     places = _places_of_updates(call, x, at, updates).ravel()
     kept = np.flatnonzero(places >= 0)
     row, values, places = sd.reshape(x, (-1,)), sd.reshape(updates, (-1,)), places[kept]
     if len(kept) < updates.size:
         values = sd.take(values, kept.tolist())
-    kind = call.name.replace("_", "-").removeprefix("scatter").removeprefix("-")
     if kind == "add":
         spread = Array(scatter(values.node, 0, tuple(places.tolist()), x.size))
         return sd.reshape(row + spread, x.shape)
     if kind:
-        function = {"mul": operator.mul, "min": sd.minimum, "max": sd.maximum}[kind]
+        function = _WRITTEN[kind]
         for turn in _turns(places):  # a place that is written more than once is so in turns
             old = sd.take(row, places[turn].tolist())
             new = values if len(turn) == len(places) else sd.take(values, turn.tolist())
             row = sd.reshape(_written(row, function(old, new), places[turn]), (-1,))
         return sd.reshape(row, x.shape)
     return _written(x, values, places)
+
+
+#: What becomes of an element and of what is written to it.
+_WRITTEN: dict[str, Callable[[Any, Any], Any]] = {
+    "": lambda old, new: new, "add": operator.add, "mul": operator.mul, "min": sd.minimum, "max": sd.maximum
+}  # fmt: skip
+
+
+def _scattered(call: _Call, x: Array, at: Array, updates: Array, kind: str) -> Value:
+    """Return an array with elements, rows or parts written to positions that numbers decide."""
+    numbers, batch = call["dimension_numbers"], tuple(map(call.number, at.shape[:-1]))
+    stacked = dict(zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True))
+    windows = list(numbers.update_window_dims)
+    updates = sd.transpose(updates, ([k for k in range(updates.ndim) if k not in windows] + windows))
+    own = iter(updates.shape[len(batch) :])
+    lengths = [1 if k in numbers.inserted_window_dims or k in stacked else next(own) for k in range(x.ndim)]
+    count = math.prod(batch)
+    at, inside = at.reshape((count, at.shape[-1])), None
+    starts: dict[int, Any] = {
+        axis: np.broadcast_to(np.arange(n).reshape((-1,) + (1,) * (len(batch) - 1 - k)), batch).ravel()
+        for axis, k, n in ((axis, k, call.number(x.shape[axis])) for axis, k in stacked.items())
+    }
+    for number, axis in enumerate(numbers.scatter_dims_to_operand_dims):
+        start, last = at[:, number], call.number(x.shape[axis]) - call.number(lengths[axis])
+        if "CLIP" in str(call["mode"]).upper():
+            start = sd.clip(start, 0, last)
+        elif lengths[axis] != 1:  # what is partly beyond the end is left out as a whole
+            good = (start >= 0) & (start <= last)
+            inside = good if inside is None else inside & good
+        starts[axis] = start
+    return _put(call, x, sd.reshape(updates, (count, *lengths)), starts, kind, inside)
+
+
+def _put(call: _Call, x: Array, parts: Array, starts: Mapping[int, Any], kind: str, inside: Any = None) -> Value:
+    """Return an array with parts written to it, one after the other, each from its own start along some axes."""
+    count = call.number(parts.shape[0])
+    check_count(count * math.prod(map(call.number, (*x.shape, *parts.shape[1:]))))
+    if kind != "add" and count > UNROLLED:
+        raise call.refusal(f"more than {UNROLLED} positions that depend on the arguments and are written to in turn")
+    hit: Any = None if inside is None else inside.reshape((count,) + (1,) * x.ndim)
+    for axis, start in starts.items():
+        size, length = call.number(x.shape[axis]), call.number(parts.shape[1 + axis])
+        first, along = _formula(start).reshape((count, 1)), (count, *(size if k == axis else 1 for k in range(x.ndim)))
+        if length == 1:
+            here = (first == np.arange(size)).reshape(along)
+            parts = asarray(sd.where(here, parts, 0.0))
+        else:
+            places = (first + np.arange(length))[..., None] == np.arange(size)
+            rows = sd.moveaxis(parts, 1 + axis, -1)[..., None]
+            met = sd.where(places.reshape((count, *(1,) * (x.ndim - 1), length, size)), rows, 0.0)
+            parts = asarray(sd.moveaxis(sd.sum(met, axis=-2), -1, 1 + axis))
+            here = sd.any(places, axis=1).reshape(along)
+        hit = here if hit is None else hit & here
+    if parts.shape[1:] != x.shape:
+        raise call.refusal("positions that depend on the arguments, in a part of the other axes")
+    if kind == "add":
+        added = sd.sum(parts if inside is None else sd.where(hit, parts, 0.0), axis=0)
+        return added if is_zero(x.node) else x + added
+    for k in range(count):
+        x = asarray(sd.where(hit[k], _WRITTEN[kind](x, parts[k]), x))
+    return x
 
 
 def _turns(places: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
@@ -793,6 +882,12 @@ def _dynamic_update_slice(call: _Call, x: Value, update: Value, *starts: Value) 
     from jax import lax
 
     x, update = _formula(x), _formula(update)
+    if not all(map(_is_known, starts)):
+        moved = [k for k in range(x.ndim) if update.shape[k] != x.shape[k]]
+        if not moved:
+            return update
+        last = {k: call.number(x.shape[k]) - call.number(update.shape[k]) for k in moved}
+        return _put(call, x, update[None], {k: sd.clip(_formula(starts[k]), 0, last[k]) for k in moved}, "")
     first = tuple(int(one) for one in call.known(starts))
     lengths = tuple(int(n) for n in update.shape)
     places = call.positions(lambda array: lax.dynamic_slice(array, first, lengths), x.shape)
@@ -836,6 +931,29 @@ def _reduce(call: _Call, x: Value) -> Value:
     return _REDUCTIONS[call.name](x, axis=axes) if axes else x
 
 
+def _folded(call: _Call, body: Any, parts: Sequence[Array], start: Array) -> Value:
+    """Return arrays of one shape put together, element by element, by a jaxpr of two numbers."""
+    jax, shape = call.reader.jax, parts[0].shape
+    of_numbers = partial(jax.core.eval_jaxpr, getattr(body, "jaxpr", body), getattr(body, "consts", ()))
+    row = jax.ShapeDtypeStruct((call.number(parts[0].size),), np.float64)
+    of_rows = jax.make_jaxpr(jax.vmap(of_numbers))(row, row)
+    total = sd.broadcast_to(start, row.shape)
+    for part in parts:
+        (total,) = call.reader.closed(of_rows, [total, part.reshape(row.shape)])
+    return sd.reshape(total, shape)
+
+
+@_reads("reduce")
+def _reduce_by(call: _Call, x: Value, start: Value, *more: Value) -> list[Value]:
+    x, axes = _formula(x), [int(axis) for axis in call["dimensions"]]
+    count = math.prod(call.number(x.shape[axis]) for axis in axes)
+    if more or count > UNROLLED:
+        raise call.refusal(f"a function of several arrays, or of more than {UNROLLED} elements; write jax.lax.scan")
+    rows = sd.moveaxis(x, axes, range(len(axes)))
+    rows = rows.reshape((count, *rows.shape[len(axes) :]))
+    return [_folded(call, call["jaxpr"], [rows[k] for k in range(count)], _formula(start))]
+
+
 @_reads("argmax", "argmin")
 def _place_of_extreme(call: _Call, x: Value) -> Value:
     (axis,) = call["axes"]
@@ -867,9 +985,11 @@ def _cumulative_logsumexp(call: _Call, x: Value) -> Value:
 
 @_reads("sort", "top_k")
 def _sort(call: _Call, *args: Value) -> list[Value]:
-    if int(call.params.get("num_keys", 1)) > 1:
-        raise call.refusal("an order by several arrays")
     axis = int(call.params["axis" if call.name == "top_k" else "dimension"])
+    for number in range(int(call.params.get("num_keys", 1)) - 1, 0, -1):  # the last key first, each kept by the next
+        by = _formula(args[number])
+        moved = [_in_order(call, one, by, axis) for one in args]
+        args = (*moved[:number], sd.sort(by, axis=axis), *moved[number + 1 :])
     keys, more = _formula(args[0]), call.uses_more_than_first()
     if call.name != "top_k":
         rest = [_in_order(call, other, keys, axis) if more else keys for other in args[1:]]
@@ -883,26 +1003,33 @@ def _in_order(call: _Call, other: Value, keys: Array, axis: int) -> Array:
     """Return numbers in the order that keys are put into, of equal keys in the order in which they come."""
     rows, own = sd.moveaxis(keys, axis, -1), sd.moveaxis(_formula(other), axis, -1)
     order = sd.argsort(rows, axis=-1)
-    if _is_known(other) and np.array_equal(np.broadcast_to(np.arange(rows.shape[-1]), rows.shape), own.node.value):
-        return asarray(sd.moveaxis(order, -1, axis))
+    if _is_known(other):
+        counted = np.broadcast_to(np.arange(call.number(rows.shape[-1])), tuple(map(call.number, rows.shape)))
+        if np.array_equal(counted, np.moveaxis(np.asarray(other), axis, -1)):
+            return asarray(sd.moveaxis(order, -1, axis))
     here = order[..., :, None] == np.arange(call.number(rows.shape[-1]))
     return asarray(sd.moveaxis(sd.sum(sd.where(here, own[..., None, :], 0.0), axis=-1), -1, axis))
 
 
 @_reads("dot_general")
 def _dot_general(call: _Call, x: Value, y: Value) -> Value:
-    x, y = _formula(x), _formula(y)
+    return sd.einsum(_subscripts(call), _formula(x), _formula(y))
+
+
+def _subscripts(call: _Call) -> str:
+    """Return a product of arrays in Einstein's notation."""
+    rank_of_x, rank_of_y = (len(variable.aval.shape) for variable in call.equation.invars)
     (left, right), (left_stack, right_stack) = call["dimension_numbers"]
-    names = iter(range(x.ndim + y.ndim))
-    of_x = [next(names) for _ in range(x.ndim)]
+    names = iter(range(rank_of_x + rank_of_y))
+    of_x = [next(names) for _ in range(rank_of_x)]
     pairs = {int(b): of_x[int(a)] for a, b in zip((*left, *left_stack), (*right, *right_stack), strict=True)}
-    of_y = [pairs[k] if k in pairs else next(names) for k in range(y.ndim)]
+    of_y = [pairs[k] if k in pairs else next(names) for k in range(rank_of_y)]
     stack = [of_x[int(a)] for a in left_stack]
     summed = {of_x[int(a)] for a in left}
     out = [*stack, *(n for n in of_x if n not in summed and n not in stack), *(n for n in of_y if n not in of_x)]
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     text = ["".join(letters[n] for n in row) for row in (of_x, of_y, out)]
-    return sd.einsum(f"{text[0]},{text[1]}->{text[2]}", x, y)
+    return f"{text[0]},{text[1]}->{text[2]}"
 
 
 @_reads("conv_general_dilated")
@@ -959,6 +1086,102 @@ def _pool(call: _Call, x: Value) -> Value:
     return found
 
 
+@_reads("reduce_window")
+def _pool_by(call: _Call, x: Value, start: Value, *more: Value) -> list[Value]:
+    if more:
+        raise call.refusal("a function of several arrays")
+    x, start = _formula(x), _formula(start)
+    around = [(int(low), int(high), int(gap) - 1) for (low, high), gap in
+              zip(call["padding"], call["base_dilation"], strict=True)]  # fmt: skip
+    x, out = _padded(call, x, start, around), [int(n) for n in call.shape]
+    places = itertools.product(*[range(int(n)) for n in call["window_dimensions"]])
+    return [_folded(call, call["jaxpr"], [_window(x, call, place, out) for place in places], start)]
+
+
+@_reads("select_and_scatter_add")
+def _unpool(call: _Call, source: Value, x: Value) -> Value:
+    """Return the cotangent of a pool: each element to the first of its window that is the largest, or the smallest."""
+    source, x = _formula(source), _formula(x)
+    larger = str(call["select_prim"]) == "ge"
+    function, empty = _POOLS["reduce_window_max" if larger else "reduce_window_min"]
+    steps, out = [int(n) for n in call["window_strides"]], [int(n) for n in source.shape]
+    wide = [(int(low), int(high), 0) for low, high in call["padding"]]
+    around = _padded(call, x, asarray(empty), wide)
+    places = list(itertools.product(*[range(int(n)) for n in call["window_dimensions"]]))
+    parts = [around[tuple(slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(place, out, steps, strict=True))]
+             for place in places]  # fmt: skip
+    most = parts[0]
+    for part in parts[1:]:
+        most = function(most, part)
+    total, taken = sd.zeros(around.shape), None
+    for place, part in zip(places, parts, strict=True):
+        here = sd.equal(part, most) if taken is None else sd.equal(part, most) & ~taken
+        taken = here if taken is None else taken | here
+        spread = [(p, size - p - (n - 1) * s - 1, s - 1) for p, n, s, size in
+                  zip(place, out, steps, map(int, around.shape), strict=True)]  # fmt: skip
+        total = total + _padded(call, sd.where(here, source, 0.0), asarray(0.0), spread)
+    return total[tuple(slice(low, low + int(n)) for (low, _, _), n in zip(wide, x.shape, strict=True))]
+
+
+# ---------------------------------------------------------------------------- complex numbers, as pairs
+
+#: Primitives that do the same to both parts.
+_OF_PARTS = (
+    *("neg", "add", "sub", "add_any", "broadcast_in_dim", "squeeze", "reshape", "expand_dims", "transpose", "rev"),
+    *("concatenate", "stack", "unstack", "tile", "slice", "split", "dynamic_slice", "gather", "pad", "reduce_sum"),
+    *("cumsum", "stop_gradient", "select_n", "scatter-add", "scatter_add", "dynamic_update_slice", *_SAME),
+)
+
+
+def _by_parts(call: _Call, *args: Value) -> list[Value]:
+    """Apply the rule of a primitive to the real parts, and to the imaginary ones."""
+    own = [_is_complex(variable) for variable in call.equation.invars]
+    found = []
+    for part in range(2):
+        given = [_parts(one)[part] if pair else one for one, pair in zip(args, own, strict=True)]
+        result = _RULES[call.name](call, *given)
+        found.append(result if isinstance(result, list | tuple) else [result])
+    return [ComplexArray(_formula(re), _formula(im)) for re, im in zip(*found, strict=True)]
+
+
+def _pair(value: Value) -> ComplexArray:
+    return ComplexArray(*_parts(value))
+
+
+def _fft(call: _Call, x: Value) -> Value:
+    kind, lengths = int(call["fft_type"]), [int(n) for n in call["fft_lengths"]]
+    name = ("fftn", "ifftn", "rfftn", "irfftn")[kind]
+    own = _formula(x) if name == "rfftn" else _pair(x)
+    return getattr(np.fft, name)(own, lengths, range(-len(lengths), 0))
+
+
+def _convert_complex(call: _Call, x: Value) -> Value:
+    return _pair(x) if _is_complex(call.equation.outvars[0]) else _parts(x)[0]
+
+
+def _same_parts(one: Sequence[Array], other: Sequence[Array]) -> Value:
+    return sd.equal(one[0], other[0]) & sd.equal(one[1], other[1])
+
+
+_COMPLEX: dict[str, Rule] = {
+    **dict.fromkeys(_OF_PARTS, _by_parts),
+    **{name: partial(lambda function, call, *args: function(*map(_pair, args)), function)
+       for name, function in {"mul": operator.mul, "div": operator.truediv, "exp": np.exp, "log": np.log, "sin": np.sin,
+                              "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+                              "sqrt": np.sqrt, "abs": abs, "conj": np.conj}.items()},
+    "real": lambda call, z: _parts(z)[0],
+    "imag": lambda call, z: _parts(z)[1],
+    "complex": lambda call, *parts: ComplexArray(*(sd.broadcast_to(_formula(one), call.shape) for one in parts)),
+    "integer_pow": lambda call, z: _pair(z) ** int(call["y"]),
+    "square": lambda call, z: _pair(z) * _pair(z),
+    "dot_general": lambda call, x, y: np.einsum(_subscripts(call), _pair(x), _pair(y)),
+    "eq": lambda call, *args: _same_parts(*map(_parts, args)),
+    "ne": lambda call, *args: sd.logical_not(_same_parts(*map(_parts, args))),
+    "fft": _fft,
+    "convert_element_type": _convert_complex,
+}  # fmt: skip
+
+
 # ---------------------------------------------------------------------------- linear algebra
 
 
@@ -976,6 +1199,98 @@ def _triangular_solve(call: _Call, a: Value, b: Value) -> Value:
         return sd.solve_triangular(a, b, trans=int(transposed), **options)
     turned = sd.solve_triangular(a, sd.matrix_transpose(b), trans=int(not transposed), **options)
     return sd.matrix_transpose(turned)
+
+
+class _Factors(NamedTuple):
+    """A factorization by rows that numbers exchange: it has no formula, and the solutions that it gives have one."""
+
+    of: Array
+    refusal: UnsupportedError
+
+
+@_reads("lu")
+def _lu(call: _Call, a: Value) -> list[_Factors]:
+    return [_Factors(_formula(a), call.refusal("it has no counterpart"))] * 3
+
+
+@_reads("lu_pivots_to_permutation")
+def _permutation(call: _Call, pivots: Value) -> Value:
+    return pivots
+
+
+def _solved_by_factors(call: _Call, body: Any, args: Sequence[Value]) -> list[Value] | None:
+    """Return the solution that a function of JAX's takes from factors, by the matrix or by its transpose.
+
+    It does not tell which of both: numbers do.
+    """
+    factors = [one for one in args if isinstance(one, _Factors)]
+    right = [one for one in args if not isinstance(one, _Factors)]
+    if len(factors) != 2 or len(right) != 1:
+        return None
+    a, b = factors[0].of, _formula(right[0])
+    rng, jax = np.random.default_rng(0), call.reader.jax
+    number, given = rng.normal(size=tuple(map(call.number, a.shape))), rng.normal(size=tuple(map(call.number, b.shape)))
+    with jax.ensure_compile_time_eval():
+        factored, _, order = jax.lax.linalg.lu(number)
+    (want,) = call.reader.closed(body, [np.asarray(factored), np.asarray(order), given])
+    n, rows, lines = number.shape[-1], given, np.swapaxes(given, -1, -2) if given.ndim > 1 else given
+    for of, matrix in ((number, a), (np.swapaxes(number, -1, -2), sd.matrix_transpose(a))):
+        if given.ndim == number.ndim - 1:
+            if _are_close(np.linalg.solve(of, given[..., None])[..., 0], want):
+                return [_solved(matrix, b)]
+        elif rows.shape[-2] == n and _are_close(np.linalg.solve(of, rows), want):
+            return [sd.solve(matrix, b)]
+        elif lines.shape[-2] == n and _are_close(np.swapaxes(np.linalg.solve(of, lines), -1, -2), want):
+            return [sd.matrix_transpose(sd.solve(matrix, sd.matrix_transpose(b)))]
+    return None
+
+
+def _are_close(got: Any, want: Any) -> bool:
+    return got.shape == np.shape(want) and np.allclose(got, want, rtol=1e-6)
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """Yield the equations of a jaxpr and of those within it."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
+                    yield from _equations(inner)
+
+
+def _held(values: Sequence[Value]) -> set[Node]:
+    """Return what formulas hold fixed in derivatives."""
+    nodes = postorder(one.node for one in values if isinstance(one, Array))
+    return {node for node in nodes if node.op == "stop_gradient"}
+
+
+@_reads("custom_linear_solve")
+def _linear_solve(call: _Call, *args: Value) -> list[Value]:
+    lengths, jaxprs = call["const_lengths"], call["jaxprs"]
+    ends = list(itertools.accumulate((lengths.matvec, lengths.vecmat, lengths.solve, lengths.transpose_solve)))
+    of_product, of_solve, right = args[: ends[0]], args[ends[1] : ends[2]], args[ends[3] :]
+    # JAX differentiates the product, and factorizes the matrix held fixed
+    moving = {sd.stop_gradient(one).node: one.node for one in of_product if isinstance(one, Array)}
+
+    def freed(value: Value) -> Value:
+        if isinstance(value, _Factors):
+            return value._replace(of=freed(value.of))
+        return Array(substitute([value.node], moving)[0]) if isinstance(value, Array) else value
+
+    found = call.reader.closed(jaxprs.solve, [*map(freed, of_solve), *right])
+    by_steps = any(str(one.primitive) in ("while", "scan") for one in _equations(jaxprs.solve))
+    if by_steps or not _held(found) <= _held([*of_product, *right]):
+        raise call.refusal("a derivative that is not that of its steps; write jnp.linalg.solve")
+    return found
+
+
+@_reads("tridiagonal_solve")
+def _tridiagonal_solve(call: _Call, below: Value, diagonal: Value, above: Value, b: Value) -> Value:
+    n = call.number(diagonal.shape[-1])
+    rows = {-1: below, 0: diagonal, 1: above}
+    parts = [_formula(row)[..., :, None] * np.eye(n, k=k) for k, row in rows.items()]
+    return sd.solve(parts[0] + parts[1] + parts[2], _formula(b))
 
 
 @_reads("eigh")
@@ -1097,6 +1412,8 @@ def _own(call: _Call, body: Any, args: Sequence[Value]) -> list[Value] | None:
     """Return a function of JAX's by symdiff's function of the name, None where there is none."""
     if all(map(_is_known, args)):
         return None
+    if any(isinstance(one, _Factors) for one in args):
+        return _solved_by_factors(call, body, args)
     source = str(getattr(getattr(getattr(body, "jaxpr", body), "debug_info", None), "func_src_info", ""))
     name = str(call.params.get("name", "")) or source.partition(" ")[0]
     file = source.partition(" at ")[2].rpartition(":")[0]
@@ -1111,8 +1428,11 @@ def _own(call: _Call, body: Any, args: Sequence[Value]) -> list[Value] | None:
         return [sd.expn(int(args[0]), _formula(args[1]))] if len(args) == 2 and np.ndim(args[0]) == 0 else None
     if not own or any(map(_is_whole_or_condition, call.equation.invars)):
         return None
+    if any(map(_is_complex, call.equation.invars)):
+        known = own in ("solve", "inv") and len(outputs) == 1
+        return [getattr(np.linalg, own)(*map(_pair, args))] if known else None
     if own == "solve":
-        return [_solved(*map(_formula, args))] if len(args) == 2 else None
+        return [_solved(*map(_formula, args))] if len(args) == 2 and len(outputs) == 1 else None
     if own == "expm" and not all(getattr(v.aval, "ndim", 2) >= 2 for v in call.equation.invars):
         return None
     try:
@@ -1219,10 +1539,19 @@ def _while(call: _Call, *args: Value) -> list[Value]:
         (goes_on,) = call.reader.closed(call["cond_jaxpr"], [*of_test, *carried])
         if not _is_known(goes_on):
             return _bounded(call, of_test, of_body, carried)
-        if not bool(goes_on):
+        if not np.any(goes_on):
             return carried
-        carried = call.reader.closed(call["body_jaxpr"], [*of_body, *carried])
+        after = call.reader.closed(call["body_jaxpr"], [*of_body, *carried])
+        carried = after if np.all(goes_on) else [_going(goes_on, *pair) for pair in zip(after, carried, strict=True)]
     raise LimitError(f"{call.refusal('')}a loop of more than {ENDED} steps; write it as jax.lax.scan")
+
+
+def _going(goes_on: Value, new: Value, old: Value) -> Value:
+    """Return what a step gave where a loop goes on; of a batch of loops each ends by itself."""
+    if all(map(_is_known, (goes_on, new, old))):
+        return np.where(np.reshape(goes_on, (*np.shape(goes_on), *(1,) * (np.ndim(new) - np.ndim(goes_on)))), new, old)
+    test, new, old = map(_formula, (goes_on, new, old))
+    return sd.where(test.reshape((*test.shape, *(1,) * (new.ndim - test.ndim))), new, old) if test.ndim else new
 
 
 def _bounded(call: _Call, of_test: Sequence[Value], of_body: Sequence[Value], start: Sequence[Value]) -> list[Value]:
@@ -1236,10 +1565,12 @@ def _bounded(call: _Call, of_test: Sequence[Value], of_body: Sequence[Value], st
     reader = call.reader
 
     def test(state: Any) -> Any:
-        return _formula(reader.closed(call["cond_jaxpr"], [*of_test, *state])[0])
+        return sd.any(_formula(reader.closed(call["cond_jaxpr"], [*of_test, *state])[0]))
 
     def step(state: Any) -> Any:
-        return tuple(map(_formula, reader.closed(call["body_jaxpr"], [*of_body, *state])))
+        (goes_on,) = reader.closed(call["cond_jaxpr"], [*of_test, *state])
+        after = reader.closed(call["body_jaxpr"], [*of_body, *state])
+        return tuple(_going(goes_on, *pair) for pair in zip(map(_formula, after), state, strict=True))
 
     return list(while_loop(test, step, tuple(map(_formula, start)), at_most=at_most))
 
@@ -1267,5 +1598,5 @@ def _most_steps(call: _Call, of_test: Sequence[Value], of_body: Sequence[Value],
         steps = [one for one in body.eqns if after in one.outvars and str(one.primitive) == "add"]
         added = [one for one in steps[0].invars if one is not own] if steps else []
         if len(added) == 1 and getattr(added[0], "val", None) == 1:
-            bounds.append(int(limit) - int(start[place]) + (str(equation.primitive) == "le"))
+            bounds.append(int(np.max(limit)) - int(np.min(start[place])) + (str(equation.primitive) == "le"))
     return max(min(bounds), 0) if bounds else None

@@ -22,6 +22,7 @@ from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ..frontend.array import Array, asarray
 from ..frontend.symbols import Operations, symbol
 from ..ground.guard import guarded, users
+from .positions import at_each, choose, spread_each
 from .signature import free_name, with_inputs
 
 __all__ = ["from_torch"]
@@ -88,6 +89,7 @@ def from_torch(f: Callable[..., Any], *examples: Any) -> Any:
     unread = [one for one in exported.graph.nodes if one.op == "call_function" and not _is_read(one)]
     if unread:
         apart = torch.export.default_decompositions()
+        apart.update(torch._decomp.get_decompositions([torch.ops.aten.grid_sampler_2d]))
         for operation in [one for one in apart if _name(one) in _RULES]:
             del apart[operation]
         try:
@@ -216,10 +218,10 @@ def _is_read(node: Any) -> bool:
 
 
 class _Positions:
-    """Positions that numbers decide: a result that may be left alone, and not used."""
+    """Positions of largest elements so far and within windows: a result that may be left alone, and not used."""
 
 
-#: The second result of ``sort`` and its kin.
+#: The second result of such operations.
 POSITIONS = _Positions()
 
 
@@ -239,11 +241,21 @@ def _result(torch: Any, node: Any, args: Sequence[Value], options: dict[str, Val
             return _computed(torch, node.target, args, options)
         if name not in _RULES:
             raise UnsupportedError("it has no counterpart")
-        return _RULES[name](*args, **{key: value for key, value in options.items() if key not in _MEMORY})
+        found = _RULES[name](*args, **{key: value for key, value in options.items() if key not in _MEMORY})
+        return _cast(found, node.meta["val"].dtype, torch) if name in _CASTS else found
     except UnsupportedError as error:
         raise UnsupportedError(f"PyTorch's {name} at {_line(node, beginning)}: {error}") from None
     except (ShapeError, ArgumentError, TypeError) as error:
         raise UnsupportedError(f"PyTorch's {name} at {_line(node, beginning)}: {error}") from error
+
+
+def _cast(x: Value, dtype: Any, torch: Any) -> Value:
+    """Return numbers in another type: real ones are of double precision, whole ones lose what is behind the point."""
+    if dtype == torch.bool:
+        return x if x.dtype == bool else sd.not_equal(x, 0.0)
+    if x.dtype == bool:
+        return sd.where(x, 1.0, 0.0)
+    return x if dtype.is_floating_point else sd.trunc(x)
 
 
 def _computed(torch: Any, operation: Any, args: Sequence[Value], options: dict[str, Value]) -> Value:
@@ -283,6 +295,8 @@ def _line(node: Any, otherwise: str) -> str:
 #: Options about memory, and about memory and types.
 _PLACES = frozenset({"layout", "device", "pin_memory", "memory_format", "non_blocking"})
 _MEMORY = frozenset({*_PLACES, "dtype", "copy"})
+#: Operations that give another type.
+_CASTS = frozenset({"to", "_to_copy", "type_as"})
 _RULES: dict[str, Callable[..., Value]] = {}
 
 
@@ -369,7 +383,9 @@ _OTHER_NAME = {
     "special_zeta": "zeta", "outer": "outer", "dot": "dot", "matmul": "matmul", "mm": "matmul", "bmm": "matmul",
     "mv": "matmul", "linalg_inv": "inv", "inverse": "inv", "linalg_det": "det", "det": "det", "logdet": "logdet",
     "linalg_eigvalsh": "eigvalsh", "trace": "trace", "linalg_matrix_exp": "expm", "matrix_exp": "expm",
-    "linalg_pinv": "pinv",
+    "linalg_pinv": "pinv", "special_bessel_j0": "j0", "special_bessel_j1": "j1", "special_bessel_y0": "y0",
+    "special_bessel_y1": "y1", "special_modified_bessel_i0": "i0", "special_modified_bessel_i1": "i1",
+    "special_modified_bessel_k0": "k0", "special_modified_bessel_k1": "k1",
 }  # fmt: skip
 _RULES.update({name: partial(_each, name) for name in _SAME_NAME})
 _RULES.update({name: partial(_each, own) for name, own in _OTHER_NAME.items()})
@@ -419,7 +435,7 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "roll": lambda x, k, axes=(): sd.roll(_formula(x), list(k), list(axes)) if axes else sd.roll(_formula(x), k[0]),
     "cat": lambda parts, dim=0: sd.concatenate([_formula(one) for one in parts], axis=dim),
     "stack": lambda parts, dim=0: sd.stack([_formula(one) for one in parts], axis=dim),
-    "select": lambda x, axis, k: _formula(x)[_at(x.ndim, axis, k)],
+    "_local_scalar_dense": lambda x: x,
     "unbind": lambda x, axis=0: [_formula(x)[_at(x.ndim, axis, k)] for k in range(int(x.shape[axis]))],
     "diagonal": lambda x, k=0, a=0, b=1: sd.diagonal(_formula(x), k, a, b),
     "tril": lambda x, k=0: sd.tril(_formula(x), k),
@@ -435,6 +451,33 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "cumprod": lambda x, dim: sd.cumprod(_formula(x), axis=dim),
 }
 _RULES.update(_PLAIN)
+
+
+@_reads("copy")
+def _copy(x: Value, values: Value, non_blocking: bool = False) -> Value:
+    return sd.broadcast_to(_formula(values), _sizes(x))
+
+
+@_reads("_trilinear")
+def _trilinear(
+    x: Value, y: Value, z: Value, of_x: Sequence[int], of_y: Sequence[int], of_z: Sequence[int], summed: Sequence[int],
+    unroll: int = 1,
+) -> Value:  # fmt: skip
+    parts = [sd.expand_dims(_formula(one), tuple(axes)) for one, axes in ((x, of_x), (y, of_y), (z, of_z))]
+    return sd.sum(parts[0] * parts[1] * parts[2], axis=tuple(summed))
+
+
+@_reads("polygamma")
+def _polygamma(order: int, x: Value) -> Value:
+    return sd.polygamma(order, x)
+
+
+@_reads("searchsorted")
+def _search(table: Value, x: Value, *, right: bool = False, side: str | None = None, **_: Value) -> Value:
+    return sd.searchsorted(_formula(table), _formula(x), "right" if right or side == "right" else "left")
+
+
+_RULES["bucketize"] = lambda x, table, **options: _search(table, x, **options)
 
 
 @_reads("clone", "contiguous", "to", "_to_copy", "alias", "lift_fresh_copy", "dropout", "type_as")
@@ -544,12 +587,32 @@ def _known(values: Sequence[Value]) -> tuple[Any, ...]:
 
 @_reads("index")
 def _index(x: Value, places: Sequence[Value]) -> Value:
-    return _formula(x)[_known(places)]
+    x = _formula(x)
+    if not _holds(list(places), Array):
+        return x[_known(places)]
+    axes, at, behind = _in_one_row(x, places)
+    left = [k for k in range(x.ndim) if k not in axes]
+    rows = sd.reshape(sd.transpose(x, [*left, *axes]), (*(x.shape[k] for k in left), -1))
+    found = choose(rows, at, int(rows.shape[-1]))
+    order = [*range(at.ndim, at.ndim + behind), *range(at.ndim), *range(at.ndim + behind, found.ndim)]
+    return sd.transpose(found, order) if behind else found
 
 
-@_reads("index_select")
+def _in_one_row(x: Array, places: Sequence[Value]) -> tuple[list[int], Array, int]:
+    """Return axes that positions choose along, positions in these laid out in one row, and the axes in front."""
+    shape, axes = _sizes(x), [k for k, one in enumerate(places) if one is not None]
+    at: Any = 0.0
+    for k in axes:
+        own = _formula(places[k])
+        at = at * float(shape[k]) + sd.where(own < 0.0, own + float(shape[k]), own)
+    return axes, asarray(at), axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
+
+
+@_reads("select", "index_select")
 def _index_select(x: Value, axis: int, places: Value) -> Value:
-    return _formula(x)[_at(x.ndim, axis, *_known([places]))]
+    if isinstance(places, int):
+        return _formula(x)[_at(x.ndim, axis, places)]
+    return _index(x, [*[None] * (axis % x.ndim), places])
 
 
 _RULES["embedding"] = lambda table, places, *_: _index(table, [places])
@@ -565,6 +628,8 @@ def _along(shape: Sequence[int], axis: int, places: Value) -> Any:
 
 @_reads("gather")
 def _gather(x: Value, axis: int, places: Value, sparse_grad: bool = False) -> Value:
+    if isinstance(places, Array):
+        return at_each(_formula(x), places, axis)
     return sd.reshape(_formula(x), (-1,))[_along(_sizes(x), axis, places)]
 
 
@@ -587,11 +652,32 @@ def _put(x: Value, at: Any, values: Value, adds: bool) -> Value:
 @_reads("index_put", "index_put_", "_unsafe_index_put")
 def _index_put(x: Value, places: Sequence[Value], values: Value, accumulate: bool = False) -> Value:
     shape = _sizes(x)
+    if _holds(list(places), Array):
+        return _index_put_by_numbers(_formula(x), places, _formula(values), accumulate)
     return _put(x, np.arange(prod(shape)).reshape(shape)[_known(places)], values, accumulate)
+
+
+def _index_put_by_numbers(x: Array, places: Sequence[Value], values: Array, adds: bool) -> Value:
+    """Return an array with values written to, or added at, positions that numbers decide."""
+    axes, at, behind = _in_one_row(x, places)
+    shape, left = _sizes(x), [k for k in range(x.ndim) if k not in axes]
+    rest = [shape[k] for k in left]
+    values = sd.broadcast_to(values, (*rest[:behind], *at.shape, *rest[behind:]))
+    inside = range(behind, behind + at.ndim)
+    values = sd.moveaxis(values, inside, range(-at.ndim, 0)) if at.ndim else values[..., None]
+    row = sd.reshape(sd.transpose(x, [*left, *axes]), (*rest, -1))
+    flat = sd.broadcast_to(sd.reshape(at, (-1,)), (*rest, int(at.size)))
+    row = spread_each(row, flat, -1, sd.reshape(values, (*rest, -1)), adds=adds)
+    whole = sd.reshape(row, (*rest, *(shape[k] for k in axes)))
+    return sd.transpose(whole, np.argsort([*left, *axes]).tolist())
 
 
 @_reads("scatter_add", "scatter")
 def _scatter(x: Value, axis: int, places: Value, values: Value, adds: bool = False) -> Value:
+    if isinstance(places, Array):
+        whole = values if np.ndim(values) else sd.broadcast_to(_formula(values), places.shape)
+        cut = tuple(slice(0, int(n)) for n in places.shape)
+        return spread_each(_formula(x), places, axis, _formula(whole)[cut], adds=adds)
     at = _along(_sizes(x), axis, places)
     cut = tuple(slice(0, n) for n in at.shape)
     return _put(x, at, values if np.ndim(values) == 0 else _formula(values)[cut], adds)
@@ -782,10 +868,11 @@ for _name_of, _own in {
 def _extreme(name: str, x: Value, axis: Any = None, keepdim: bool = False) -> Value:
     """Return the largest or least."""
     found = _over(name, x, axis, keepdim)
-    return found if axis is None else (found, POSITIONS)
+    return found if axis is None else (found, _over(f"arg{name}", x, axis, keepdim))
 
 
 _RULES["max"], _RULES["min"] = partial(_extreme, "max"), partial(_extreme, "min")
+_RULES["argmax"], _RULES["argmin"] = partial(_over, "argmax"), partial(_over, "argmin")
 
 
 @_reads("var", "std")
@@ -822,18 +909,26 @@ def _logcumsumexp(x: Value, axis: int) -> Value:
 @_reads("sort")
 def _sort(x: Value, axis: int = -1, descending: bool = False, stable: Any = None) -> Value:
     found = sd.sort(_formula(x), axis=axis)
-    return sd.flip(found, axis) if descending else found, POSITIONS
+    return sd.flip(found, axis) if descending else found, _argsort(x, axis, descending)
+
+
+@_reads("argsort")
+def _argsort(x: Value, *args: Value, stable: Any = None, **options: Any) -> Value:
+    order = inspect.signature(lambda dim=-1, descending=False: None).bind(*args[-2:], **options)
+    order.apply_defaults()
+    axis, descending = order.arguments["dim"], order.arguments["descending"]
+    return sd.argsort(-_formula(x) if descending else _formula(x), axis=axis)
 
 
 @_reads("topk")
 def _topk(x: Value, count: int, axis: int = -1, largest: bool = True, is_sorted: bool = True) -> Value:
-    return _sort(x, axis, largest)[0][_at(x.ndim, axis, slice(0, count))], POSITIONS
+    return tuple(one[_at(x.ndim, axis, slice(0, count))] for one in _sort(x, axis, largest))
 
 
 @_reads("kthvalue")
 def _kth(x: Value, k: int, axis: int = -1, keepdim: bool = False) -> Value:
     place = slice(k - 1, k) if keepdim else k - 1
-    return sd.sort(_formula(x), axis=axis)[_at(x.ndim, axis, place)], POSITIONS
+    return tuple(one[_at(x.ndim, axis, place)] for one in _sort(x, axis))
 
 
 @_reads("median")

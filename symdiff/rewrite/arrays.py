@@ -36,6 +36,7 @@ from ..graph.kinds import LOG_SUM, LOGARITHM
 from ..graph.scalars.arithmetic import SUMS, scaled, terms_of
 from ..graph.scalars.functions import FUNCTIONS
 from ..graph.sizes import Dim, Shape
+from .facts import transposed
 from .kept_range import is_tame
 from .rewriter import make, rule, settle
 
@@ -93,12 +94,17 @@ def _trace_of_identity(node: Node) -> Node | None:
     return None
 
 
-@rule("triangle", "tril(tril(A)), tril(cholesky(A))", "tril(A), cholesky(A)", inside="triangle cholesky")
+@rule("triangle", "tril(tril(A)), tril(cholesky(A)), triu(cholesky(A)ᵀ)", "tril(A), cholesky(A), cholesky(A)ᵀ",
+      inside="triangle cholesky contract")  # fmt: skip
 def _half_of_half(node: Node) -> Node | None:
     """Leave out a half of what is zero elsewhere."""
     (x,), (upper, offset) = node.args, node.payload
-    if x.op == "cholesky":
-        return x if not upper and offset >= 0 else None
+    turned = transposed(x)
+    if x.op == "cholesky" or (turned is not None and turned.op == "cholesky"):
+        whole = offset <= 0 if upper else offset >= 0
+        return x if whole and upper == (turned is not None) else None
+    if x.op != "triangle":
+        return None
     own, first = x.payload
     if own != upper:
         return None

@@ -732,12 +732,13 @@ class Kernel(Calls):
                 arguments.append(f"{group.name}: {own}" if group.name else own)
         return f"({', '.join(arguments)}) -> {results}"
 
+    @guarded
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":  # of this kernel; the class, which inspect also asks, has none
             from .signature import call_signature
 
             return call_signature(self.inputs, self.options)
-        raise AbsentError(f"a kernel has no {name!r}{advice(name, KERNEL, dir(type(self)))}")
+        raise AbsentError(f"a kernel has no {name!r}{advice(name, KERNEL, dir(type(self)), 'docs/kernels.md')}")
 
     def _names(self) -> list[str]:
         return [p.name for p in self.inputs]

@@ -247,3 +247,9 @@ def test_products_of_matrices_in_products_have_brackets() -> None:
     """What a reader is told of a rewrite means what it says."""
     k = sd.compile("sum(log(1 + exp(-y * (X @ w))))", X=("m", "n"), w="n", y="m")
     assert k.rewrites == ("log(1 + exp(-y * (X @ w))) \N{RIGHTWARDS ARROW} softplus(-y * (X @ w))",)
+
+
+def test_a_sum_has_no_brackets_of_its_own_around_one_term() -> None:
+    assert sd.compile("norm(A @ x - b)**2", A=("m", "n"), x="n", b="m").rewrites == (
+        "norm(A @ x - b) ** 2 → sum((A @ x - b) ** 2)",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import traceback
 from decimal import Decimal
 from typing import Any
 
@@ -40,8 +41,21 @@ def test_what_is_to_be_written_is_there(told: str) -> None:
 
 
 def test_the_package_says_where_its_names_are_listed() -> None:
-    with pytest.raises(sd.AbsentError, match=r"docs/functions\.md list"):
+    with pytest.raises(sd.AbsentError, match=r"docs/functions\.md of functions, tells"):
         sd.qqqqq  # noqa: B018
+
+
+@pytest.mark.parametrize("absent", [
+    lambda: sd.qqqqq, lambda: sd.special.qqqqq, lambda: sd.linalg.inverse, lambda: sd.stats.normal,
+    lambda: sd.stats.norm.qqqqq, lambda: sd.xp.qqqqq, lambda: sd.xp.special.qqqqq, lambda: K.qqqqq, lambda: A.qqqqq,
+])  # fmt: skip
+@pytest.mark.rows(1000)
+def test_an_absent_name_is_refused_in_one_frame_of_the_caller(absent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SYMDIFF_TRACEBACK", raising=False)
+    with pytest.raises(sd.AbsentError) as caught:
+        absent()
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names == ["test_an_absent_name_is_refused_in_one_frame_of_the_caller", "<lambda>"]
 
 
 @pytest.mark.parametrize("word", ["mean", "max", True])

@@ -37,8 +37,10 @@ def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> 
     theirs = leaves(function(*[jnp.asarray(one) if isinstance(one, np.ndarray) else one for one in args]))
     for one, want in zip(got, theirs, strict=True):
         assert one.shape == np.shape(want)
-        np.testing.assert_allclose(one, np.asarray(want, float), rtol=1e-12, atol=1e-13)
-    loss = sum((sd.sum(sd.real(one) ** 2) for one in leaves(read)), sd.asarray(0.0))
+        kind = complex if np.iscomplexobj(want) else float
+        np.testing.assert_allclose(one, np.asarray(want, kind), rtol=1e-12, atol=1e-13)
+    parts = [part for one in leaves(read) for part in ([one] if isinstance(one, Array) else one.parts)]
+    loss = sum((sd.sum(sd.real(one) ** 2) for one in parts), sd.asarray(0.0))
     slopes = [sd.gradient(loss, symbol, disconnected="zero") for symbol in symbols]
     assert all(map(str, slopes))
     if not gradient:
@@ -47,7 +49,8 @@ def compare(function: Callable[..., Any], *args: Any, gradient: bool = True) -> 
     def total(*given: Any) -> Any:
         rest = iter(given)
         whole = [next(rest) if np.asarray(arg).dtype.kind == "f" else arg for arg in args]
-        return sum(jnp.sum(jnp.asarray(one, float) ** 2) for one in leaves(function(*whole)))
+        results = [one if jnp.iscomplexobj(one) else jnp.asarray(one, float) for one in leaves(function(*whole))]
+        return sum(jnp.sum(jnp.real(one) ** 2 + jnp.imag(one) ** 2) for one in results)
 
     found = sd.compile(slopes, symbols, backend="numpy")(*real)
     for one, want in zip(found, jax.jacfwd(total, tuple(range(len(real))))(*real), strict=True):
@@ -165,12 +168,59 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda a: jnp.take_along_axis(a, jnp.argmax(a, axis=0)[None], axis=0) ** 2, (A,)),
     (lambda x, y: lax.sort((x, y), num_keys=1)[1] * jnp.arange(4.0), (X, Y)),
     (lambda x: lax.top_k(x, 2)[0] * x[lax.top_k(x, 2)[1]], (X,)),
+    (lambda x, y: x[jnp.lexsort((y, jnp.round(4 * x)))] * jnp.arange(4.0), (X, Y)),
+    (lambda x, y: lax.sort((jnp.round(2 * x), jnp.round(y), x * y), num_keys=2)[2] * jnp.arange(4.0), (X, Y)),
     (lambda x, a: x * jnp.searchsorted(jnp.sort(a[:, 0]), x), (X, A)),
     (lambda a, x: a[jnp.clip(jnp.floor(3 * x), 0, 3).astype(int)] ** 2, (A, X)),
     (lambda x: lax.dynamic_slice(x, (jnp.argmax(x),), (2,)) ** 2, (X,)),
     (lambda a: a.at[:, jnp.array([0, 0, 2])].max(a[:, ::-1]), (A,)),
     (lambda x: jnp.zeros(2).at[jnp.array([0, 1, 0, 0])].min(-x), (X,)),
     (lambda a: jnp.tril(a, -1) ** 2 + jnp.triu(a, -1) ** 3 + jnp.tril(a, 1) * a, (A,)),
+    (lambda a: lax.dynamic_slice(a, (jnp.argmax(a[:2, 0]), jnp.argmin(a[0, :2])), (2, 2)) ** 2, (A,)),
+    (lambda a, x: jax.vmap(lambda row, k: lax.dynamic_slice(row, (k,), (2,)))(a, jnp.floor(2 * x).astype(int)), (A, X)),
+    (lambda a: jax.vmap(lambda k: lax.dynamic_slice(a, (k, 1), (2, 2)))(jnp.argsort(a[:3, 0])), (A,)),
+    # written to positions that the numbers decide
+    (lambda x: x.at[jnp.argmax(x)].set(0.5) * x.at[jnp.argmin(x)].add(x[0]), (X,)),
+    (lambda a, x: a.at[jnp.argsort(x)[:2]].set(a[1:3] ** 2) + a.at[jnp.argsort(x)[1:3]].add(2 * a[:2]), (A, X)),
+    (lambda a, x: a.at[jnp.argsort(x)[:3], 1].max(0.5) + a.at[jnp.argsort(x)[:3], 0].min(x[:3]), (A, X)),
+    (lambda x, y: x.at[jnp.floor(4 * y).astype(int)].set(y), (X, np.array([0.1, 0.2, 0.6, 0.55]))),
+    (lambda x, y: x.at[jnp.floor(8 * y).astype(int)].add(y, mode="drop"), (X, Y)),
+    (lambda x, y: x.at[jnp.floor(8 * y).astype(int)].add(y, mode="clip"), (X, Y)),
+    (jax.vmap(lambda row: row.at[jnp.argmax(row)].set(row[0] ** 2)), (A,)),
+    (lambda a, x: lax.dynamic_update_slice(a, a[:2, :2] ** 2, (jnp.argmax(x[:3]), 0)), (A, X)),
+    (lambda a, x: lax.dynamic_update_slice(a, a**2, (jnp.argmax(x), 0)), (A, X)),
+    (lambda a: jnp.take_along_axis(a, jnp.argsort(a, axis=0), axis=0) ** 2, (A,)),
+    (lambda a, x: jax.vmap(lambda row, s: lax.dynamic_update_slice(row, s, (jnp.argmax(row),)))(a, x[:, None]), (A, X)),
+    (lambda a, x: jax.ops.segment_sum(x**2, jnp.argmax(a, axis=1), num_segments=3), (A, X)),
+    (jax.grad(lambda x: jnp.sum(jnp.sort(x) ** 3 * jnp.arange(4.0))), (X,)),
+    (lambda x: lax.fori_loop(1, 300, lambda k, a: a.at[k].set(0.5 * jnp.sin(a[k - 1]) + a[k]), jnp.tile(x, 75)), (X,)),
+    # solutions and their derivatives within the function
+    (jax.grad(lambda a: jnp.linalg.slogdet(a)[1]), (S,)),
+    (jax.grad(lambda s, x: jnp.sum(jnp.linalg.solve(s, x[1:]) ** 2)), (S, X)),
+    (jax.hessian(lambda s: jnp.sum(jnp.linalg.solve(s, jnp.ones(3)) ** 2)), (S,)),
+    (jax.vmap(jax.grad(lambda s, x: jnp.sum(jnp.linalg.solve(s, x) ** 2)), (None, 0)), (S, A)),
+    (lambda s, x: jnp.linalg.solve(lax.stop_gradient(s), x[1:]) * s[0], (S, X)),
+    (lambda s, a: jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(s), a.T), (S, A)),
+    (lambda s, x: jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(s), x[1:], trans=1), (S, X)),
+    (lambda s, x: jax.scipy.linalg.solve(s @ s.T, x[1:], assume_a="pos"), (S, X)),
+    (lambda s, x: lax.custom_linear_solve(lambda v: s @ v, x[1:], lambda _, b: jnp.linalg.solve(s, b)), (S, X)),
+    (lambda x, y: lax.linalg.tridiagonal_solve(x.at[0].set(0.0), y + 3, x.at[-1].set(0.0), y[:, None]), (X, Y)),
+    # complex numbers within the function, and results
+    (lambda x: jnp.abs(jnp.fft.rfft(x)) ** 2, (X,)),
+    (lambda x, y: jnp.fft.irfft(jnp.fft.rfft(x) * jnp.fft.rfft(y), 4), (X, Y)),
+    (lambda a: jnp.abs(jnp.fft.fft2(a)) + jnp.fft.ifft2(2j * jnp.fft.fft2(a)).imag, (A,)),
+    (lambda a: jnp.fft.irfft2(jnp.fft.rfft2(a) * jnp.arange(2.0), (4, 3)) + jnp.fft.fft(a, axis=0).imag, (A,)),
+    (jax.grad(lambda x: jnp.sum(jnp.abs(jnp.fft.rfft(x)) ** 3)), (X,)),
+    (lambda x: jax.vmap(lambda s: jnp.abs(jnp.fft.rfft(s * x)))(jnp.arange(1.0, 4)), (X,)),
+    (lambda x: jnp.exp(1j * x).real * jnp.angle(x + 1j * x**2) + jnp.abs(lax.complex(x, 0.3)), (X,)),
+    (lambda x: (jnp.sin(x + 1j) + jnp.sqrt(x - 2j) + jnp.log(x + 3j) + (x + 1j) ** 3 + 1 / (x - 1j)).real, (X,)),
+    (lambda s: jnp.abs(jnp.linalg.solve(s + 1j * s.T, jnp.ones(3))) + ((s + 1j) @ (s - 2j * s)).imag, (S,)),
+    (lambda x: jnp.where(x > 0.5, lax.complex(x, x**2)[::-1], 2j * x).reshape(2, 2).T.sum(0), (X,)),
+    (lambda x: {"z": jnp.fft.fft(x)[1:3], "constant": jnp.array([1.0 + 2.0j])}, (X,)),
+    # reductions and pools of one's own, and the way back through pools
+    (lambda a: lax.reduce(a, 1.0, lax.mul, (0,)) + lax.reduce(a, 0.0, lambda p, q: p + q, (0, 1)), (A,)),
+    (jax.grad(lambda x: jnp.sum(lax.reduce_window(x, -jnp.inf, lax.max, (3, 2), (2, 1), "SAME") ** 2)), (A,)),
+    (jax.grad(lambda x: jnp.sum(lax.reduce_window(x, jnp.inf, lax.min, (2, 2), (1, 1), "VALID") ** 2)), (A,)),
 ]  # fmt: skip
 
 
@@ -204,6 +254,64 @@ def test_a_loop_with_a_bound_beside_its_condition_has_a_gradient_in_both_modes()
             slope = sd.compile(sd.gradient(f, name.name))(*args)
             np.testing.assert_allclose(np.sum(slope), jax.jvp(function, tuple(map(jnp.asarray, args)), tuple(
                 map(jnp.asarray, tangents)))[1], rtol=1e-12)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_positions_are_read_and_written_to_as_jax_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(1, 4))
+    shape = tuple(map(int, rng.integers(1, 5, rank)))
+    part = tuple(int(rng.integers(1, n + 1)) for n in shape)
+    axes = sorted(map(int, rng.permutation(rank)[: rng.integers(1, rank + 1)]))
+    count = int(rng.integers(1, 4))
+    x, start = rng.normal(size=(count, *shape)), rng.integers(-1, 4, (count, rank)).astype(float)
+    at = rng.integers(-1, 5, (len(axes), count)).astype(float)
+    mode = ("clip", "drop")[seed % 2]
+
+    def places(at: Any) -> Any:
+        return tuple(at[axes.index(k)].astype(int) if k in axes else slice(None) for k in range(rank))
+
+    def starts(s: Any) -> Any:
+        return tuple(s[k].astype(int) for k in range(rank))
+
+    values = np.ones(shape)[tuple(np.zeros(count, int) if k in axes else slice(None) for k in range(rank))].shape
+    compare(jax.vmap(lambda a, s: lax.dynamic_slice(a, starts(s), part)), x, start)
+    compare(jax.vmap(lambda a, s: lax.dynamic_update_slice(a, 2.0 * jnp.ones(part), starts(s))), x, start)
+    compare(lambda x, at: x[0].at[places(at)].get(mode="clip") ** 2, x, at)
+    compare(lambda x, at, v: x[0].at[places(at)].add(v, mode=mode), x, at, rng.normal(size=values))
+    compare(lambda x, at: x[0].at[places(at)].set(0.5, mode=mode), x, at)
+
+
+def test_loops_of_a_batch_end_by_themselves() -> None:
+    def one(row: Any, enough: Any) -> Any:
+        def goes_on(s: Any) -> Any:
+            return (jnp.sum(s[0] ** 2) > enough) & (s[1] < 30)
+
+        return lax.while_loop(goes_on, lambda s: (0.8 * s[0], s[1] + 1), (row, 0))[0]
+
+    compare(jax.vmap(one), A, 0.1 * X)
+    compare(jax.vmap(lambda row, n: lax.while_loop(
+        lambda s: s[1] < n, lambda s: (jnp.sin(s[0]), s[1] + 1), (row, 0))[0]), A, np.array([1, 3, 0, 2]))  # fmt: skip
+
+
+def test_an_unusual_pool_has_its_values() -> None:
+    """JAX has no gradient of it."""
+
+    def pool(a: Any) -> Any:
+        return lax.reduce_window(a, 0.0, jnp.hypot, (2, 2), (2, 1), "SAME")
+
+    np.testing.assert_allclose(sd.compile(sd.from_jax(pool, A))(A), pool(A), rtol=1e-14)
+
+
+def test_a_tie_of_a_pool_goes_back_to_its_first_element() -> None:
+    def pooled(x: Any) -> Any:
+        return jnp.sum(lax.reduce_window(x, -jnp.inf, lax.max, (3,), (1,), "VALID") * jnp.arange(1.0, 4))
+
+    def back(x: Any) -> Any:
+        return jax.grad(pooled)(x)
+
+    tied = np.array([1.0, 1.0, 0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(sd.compile(sd.from_jax(back, tied))(tied), back(tied))
 
 
 def test_what_is_not_chosen_may_be_anything() -> None:
@@ -271,8 +379,13 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
         sd.from_jax(lambda a: jax.scipy.linalg.lu(a)[2], S)
     with pytest.raises(UnsupportedError, match=r"JAX's while at .*test_read_jax\.py:\d+.*a known number of steps"):
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] > 1e-3, lambda s: s * 0.5, x), X)
-    with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
-        sd.from_jax(lambda x: x.at[jnp.argmax(x)].set(0.0), X)
+    with pytest.raises(UnsupportedError, match=r"custom_linear_solve at .*write jnp\.linalg\.solve"):
+        sd.from_jax(lambda s: jax.scipy.sparse.linalg.cg(lambda v: s @ v, jnp.ones(3))[0], S)
+    with pytest.raises(UnsupportedError, match=r"custom_linear_solve at .*write jnp\.linalg\.solve"):
+        sd.from_jax(lambda s: lax.custom_linear_solve(
+            lambda v: s @ v, jnp.ones(3), lambda _, b: jnp.linalg.inv(lax.stop_gradient(s)) @ b), S)  # fmt: skip
+    with pytest.raises(UnsupportedError, match=r"reduce at .*more than 256 elements"):
+        sd.from_jax(lambda x: lax.reduce(x, 0.0, jnp.hypot, (0,)), np.ones(300))
     with pytest.raises(UnsupportedError, match="in more than 1,000,000 elements"):
         sd.from_jax(lambda x: x[jnp.argsort(x)], np.ones(2000))
     with pytest.raises(UnsupportedError, match="signs of rows"):
@@ -281,8 +394,10 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
         sd.from_jax(lambda x: lax.while_loop(lambda s: s[0] < 10**6, lambda s: (s[0] + 1, s[1]), (0, x)), X)
     with pytest.raises(ArgumentError, match="2 examples do not fit"):
         sd.from_jax(lambda x: x, X, X)
-    with pytest.raises(UnsupportedError, match="complex"):
-        sd.from_jax(lambda x: jnp.fft.fft(x).real, X)
+    with pytest.raises(UnsupportedError, match=r"scan at .*complex"):
+        sd.from_jax(lambda x: lax.scan(lambda c, v: (c * jnp.exp(1j * v), None), 1 + 0j, x)[0].real, X)
+    with pytest.raises(UnsupportedError, match="x is complex; expected real numbers"):
+        sd.from_jax(lambda x: x.real, X + 1j)
 
 
 def test_errors_of_the_function_are_its_own() -> None:

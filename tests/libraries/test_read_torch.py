@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import numpy as np
@@ -178,13 +179,64 @@ def test_whole_numbers_are_taken_as_they_are() -> None:
     assert sd.compile(read).signature == "(weight: (5, 2)) -> (2, 2)"
 
 
+def _written(x: Any, y: Any) -> Any:
+    z = x.clone()
+    z[y.argsort()[:2]] += y[:2]
+    z[1:3] = y[2:] ** 2
+    return z * x
+
+
+DECIDED: list[tuple[Any, tuple[Any, ...]]] = [
+    (lambda a: a[a.max(0).indices] * a[a.argmin(0), a.argmax(0) % 3][:, None], (A,)),
+    (lambda a: a[a.sort(0)[1][0]] + a[-1 - a.argmin(0)], (A,)),
+    (lambda a: a[:, a.topk(2, 1)[1][0]] * a[:, a[1].argmax()][:, None], (A,)),
+    (lambda a: a.take_along_dim(a.kthvalue(2, 0)[1][None], 0) * a.median(0).indices, (A,)),
+    (lambda a: a.sort(1, descending=True)[1] * a + a.argsort(dim=0, descending=True)[0] + torch.argsort(a, 0), (A,)),
+    (lambda a: a.topk(2, 1, largest=False)[1] * a.gather(1, a.topk(2, 1)[1]) + a.argmax() * a[:, :2], (A,)),
+    (lambda a: F.one_hot(a.argmax(1), 3).double().T @ a, (A,)),
+    (lambda a, x: a[(3 * x).long()] + F.embedding((2 * x).long(), a), (A, X)),
+    (lambda x, y: torch.zeros(3).double().index_put(((3 * y).long(),), x, accumulate=True), (X, Y)),
+    (lambda x, y: torch.zeros(3).double().index_add(0, (3 * y).long(), x**2), (X, Y)),
+    (lambda a: torch.zeros(4, 5).double().scatter(1, a.argsort(1), a), (A,)),
+    (lambda a: torch.zeros(4, 5).double().scatter_add(1, (4 * a).long(), a), (A,)),
+    (_written, (X, Y)),
+    (lambda a: a.quantile(0.3, dim=0) + a.quantile(0.5), (A,)),
+    (lambda x: torch.searchsorted(torch.tensor([0.3, 0.5]).double(), x) * x
+     + torch.bucketize(x, torch.tensor([0.3, 0.5]).double(), right=True) * x, (X,)),
+    (lambda b: F.grid_sample(b[:1, None], torch.tensor([[[[0.1, 0.2], [-0.3, 0.4]]]]).double(), align_corners=True),
+     (B,)),
+    (lambda b, g: F.grid_sample(b[:1, None], torch.tanh(g), align_corners=False), (B, A[:, :2][None, None])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "args"), DECIDED)
+@pytest.mark.rows(1000)
+def test_positions_that_numbers_decide_choose_among_the_elements(f: Any, args: Any) -> None:
+    names = list(inspect.signature(f).parameters)
+    tensors = [one.clone().requires_grad_() for one in args]
+    compare(sd.from_torch(f, *args), lambda: f(*tensors), names, tensors)
+
+
 @pytest.mark.parametrize("f", [
-    lambda a: a[a.max(0).indices], lambda a: a[a.sort(0)[1][0]], lambda a: a[:, a.topk(2, 1)[1][0]],
-    lambda a: a.gather(0, a.cummax(0)[1]), lambda a: a.take_along_dim(a.kthvalue(1, 0)[1][None], 0),
+    lambda a: a.gather(0, a.cummax(0)[1]), lambda a: F.max_pool2d(a[None], 2, return_indices=True)[1]
 ])  # fmt: skip
-def test_positions_that_numbers_decide_are_refused(f: Any) -> None:
-    with pytest.raises(UnsupportedError, match="positions that depend on the arguments"):
-        sd.from_torch(f, A)
+def test_positions_of_what_is_largest_so_far_or_in_a_window_are_refused(f: Any) -> None:
+    with pytest.raises(UnsupportedError, match=r"positions that depend on the arguments|no counterpart"):
+        sd.from_torch(lambda a: f(a) * 2, A)
+
+
+def test_positions_choose_among_so_many_elements() -> None:
+    with pytest.raises(UnsupportedError, match="in more than 1,000,000 elements"):
+        sd.from_torch(lambda x: x[x.argsort()], torch.ones(2000).double())
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x.long() * x + (3 * x).int(), lambda x: (x * 3).to(torch.int64) % 2 * x, lambda x: x.bool() * x,
+    lambda x: (x > 0).double() * x, lambda x: x.type_as(torch.tensor(1)) * x, lambda x: x.float().double() * 2,
+])  # fmt: skip
+def test_a_cast_to_whole_numbers_leaves_out_what_is_behind_the_point(f: Any) -> None:
+    x = torch.tensor([1.75, -2.5, 0.0, 0.25], dtype=torch.float64, requires_grad=True)
+    compare(sd.from_torch(f, x), lambda: f(x), ["x"], [x])
 
 
 @pytest.mark.filterwarnings("ignore:.*requires gradient")
@@ -202,8 +254,6 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line() -> None:
         sd.from_torch(lambda a: torch.linalg.qr(a)[1] * 2, A)
     with pytest.raises(UnsupportedError, match=r"PyTorch's _fft_r2c at .*: it has no counterpart"):
         sd.from_torch(lambda x: torch.fft.rfft(x).abs(), X)
-    with pytest.raises(UnsupportedError, match=r"positions that depend on the arguments|no counterpart"):
-        sd.from_torch(lambda x: x[torch.argsort(x)], X)
     with pytest.raises(UnsupportedError, match="random numbers"):
         sd.from_torch(torch.nn.Dropout(0.5), X)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import symdiff as sd
 from symdiff.graph import concatenate, elementwise, input, pad, postorder, slicing
 from symdiff.graph.reference.interpret import evaluate
 from symdiff.rewrite import simplify
@@ -48,3 +50,16 @@ def test_a_part_of_joined_arrays_among_zeros() -> None:
     a, b = input("a", (5,)), input("b", (5,))
     joined = pad(concatenate([a, b], 0), ((2, 1, 10),), (12,))
     assert simplify([slicing(joined, ((7, 1, 5),))]) == [b]
+
+
+def test_halves_of_a_cholesky_factor_and_of_its_transpose() -> None:
+    """The factor solves by its transpose as a matrix does, whichever function says that it is triangular."""
+    K = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
+    L = np.linalg.cholesky(K)
+    for upper, k, turned in itertools.product([False, True], [-1, 0, 1], [False, True]):
+        text = f"{'triu' if upper else 'tril'}(cholesky(K){'.T' if turned else ''}, {k})"
+        found = sd.compile(text, K=(3, 3))
+        expected = (np.triu if upper else np.tril)(L.T if turned else L, k)
+        np.testing.assert_allclose(found(K), expected, rtol=1e-14, atol=1e-16)
+    read = "y @ solve_triangular(cholesky(K).T, solve_triangular(cholesky(K), y, lower=True))"
+    assert str(sd.gradient(read, "y", K=("n", "n"), y="n")) == "2 * solve(cholesky(K).T, solve(cholesky(K), y))"

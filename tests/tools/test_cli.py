@@ -739,7 +739,7 @@ def test_eval_gives_value_and_derivatives_in_one_run(run: Run, options: list[str
 
 
 @pytest.mark.parametrize(("word", "told"), [
-    ("steps", "derive FORMULA --wrt x --steps"), ("latex", "--latex"), ("hessian", "--order 2"),
+    ("steps", "derive FORMULA --wrt x --steps"), ("latex", "--latex"), ("hessian", "--kind hessian"),
     ("plot", "symdiff serve"), ("run", "eval FORMULA"), ("deriv", "Did you mean"),
 ])  # fmt: skip
 @pytest.mark.rows(1000)
@@ -747,6 +747,20 @@ def test_words_that_are_no_commands_tell_what_is(word: str, told: str) -> None:
     result = CliRunner().invoke(cli.main, [word, "x**2"])
     assert result.exit_code == 2
     assert "No such command" in result.output
+    assert told in result.output
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["derive", "x * y", "x"], "'x' stands behind the formula; write --wrt x"),
+    (["derive", "x", "+", "y", "--wrt", "x"], "put quotes around a formula"),
+    (["eval", "x * y", "x=3"], "write --value x=3"),
+    (["derive", "x * y", "x=3", "--wrt", "x"], "write --shape x=3"),
+    (["derive", "x * y", "--wrt", "x", "--hessian"], "Write --kind hessian."),
+])  # fmt: skip
+@pytest.mark.rows(1000)
+def test_words_behind_a_formula_are_told_their_option(args: list[str], told: str) -> None:
+    result = CliRunner().invoke(cli.main, args)
+    assert result.exit_code == 2
     assert told in result.output
 
 

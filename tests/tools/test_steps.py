@@ -279,3 +279,11 @@ def test_a_vector_that_is_solved_for_is_one_step() -> None:
         assert "differential of a solution" in text
     shown = "-outer(solve(A.T, cos(solve(A, b))), solve(A, b))"
     assert str(sd.gradient("sum(sin(solve(A, b)))", "A", **shapes)) == shown
+
+
+def test_a_form_that_is_printed_as_the_formula_is_no_step() -> None:
+    for style in ("__str__", "unicode", "latex"):
+        found = sd.steps("sin(x) / x", "x")
+        assert "rewritten" not in getattr(found, style)()
+    assert [step.number for step in found] == [1, 2, 3, 4]
+    assert "rewritten" in str(sd.steps("log(det(A))", "A", A=("n", "n")))

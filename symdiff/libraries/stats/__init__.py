@@ -69,6 +69,7 @@ class Family:
         """Return the distribution with parameters: ``norm(m, s).logpdf(x)`` is ``norm.logpdf(x, m, s)``."""
         return Frozen(self, args, kwargs)
 
+    @_guarded
     def __getattr__(self, name: str) -> Any:
         told = _advice(name, _REFUSED, self._row.all_functions)
         raise AbsentError(f"{self._row.name} has no {name!r}; known: {', '.join(self._row.all_functions)}{told}")
@@ -95,6 +96,7 @@ class Frozen:
         return run
 
 
+@_guarded
 def __getattr__(name: str) -> Any:
     if name in DISTRIBUTIONS:
         found = globals()[name] = Family(DISTRIBUTIONS[name])

@@ -75,6 +75,7 @@ class Special:
     #: Functions of each element, which mean the same wherever they are asked for.
     names = frozenset(name for name, entry in LIBRARY.items() if entry.name in FUNCTIONS or entry.name in COMPOSED)
 
+    @guarded
     def __getattr__(self, name: str) -> Any:
         if name in self.names:
             return _operation(name)
@@ -94,6 +95,7 @@ _NAMES: dict[str, Any] = {
 }
 
 
+@guarded
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
         return _NAMES[name]

@@ -172,8 +172,8 @@ class PlainCommand(_HelpInLines):
 
 #: Words that are tried as commands, and what does what they say.
 _OTHER_COMMANDS = {
-    **dict.fromkeys(("diff", "gradient", "grad", "derivative", "simplify"), "derive FORMULA --wrt x"),
-    **dict.fromkeys(("jacobian", "hessian"), "derive FORMULA --wrt x, with --order 2 for second derivatives"),
+    **dict.fromkeys(("diff", "grad", "derivative", "simplify"), "derive FORMULA --wrt x"),
+    **dict.fromkeys(KINDS[1:], "derive FORMULA --wrt x --kind {0}"),
     **dict.fromkeys(("steps", "explain", "show"), "derive FORMULA --wrt x --steps"),
     **dict.fromkeys(("latex", "tex", "print"), "derive FORMULA --wrt x --latex"),
     **dict.fromkeys(("run", "evaluate", "value", "compute"), "eval FORMULA --value x=3"),
@@ -197,7 +197,7 @@ class Commands(_HelpInLines, click.Group):
         """Return the command that is asked for; a word that is none is told what to write."""
         told = _OTHER_COMMANDS.get(args[0]) if args else None
         if told is not None and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"No such command {args[0]!r}; write symdiff {told}", ctx)
+            raise click.UsageError(f"No such command {args[0]!r}; write symdiff {told.format(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -252,14 +252,32 @@ class FormulaCommand(PlainCommand):
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; where a formula was taken for an option, say how to give it."""
+        """Read the arguments; say how to give a formula taken for an option, and an option without its name."""
+        ctx.allow_extra_args = True
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            kind = error.option_name.removeprefix("--")
+            if kind in KINDS:
+                words = f"{error.message} Write --kind {kind}."
+                raise click.NoSuchOption(error.option_name, words, error.possibilities, error.ctx) from None
             if error.option_name.startswith("--"):
                 raise
             words = f"{error.message} A formula that begins with '-' goes last, behind '--'."
             raise click.NoSuchOption(error.option_name, words, error.possibilities, error.ctx) from None
+        if rest:
+            raise click.UsageError(f"{rest[0]!r} stands behind the formula; {self._instead(rest[0])}", ctx)
+        return rest
+
+    def _instead(self, word: str) -> str:
+        """Return how to give a word that stands behind the formula."""
+        own = {option for param in self.params for option in param.opts}
+        name, equals, _ = word.partition("=")
+        if name.isidentifier():
+            option = next((one for one in (("--value", "--shape") if equals else ("--wrt",)) if one in own), None)
+            if option is not None:
+                return f"write {option} {word}"
+        return "put quotes around a formula of several words"
 
 
 formula_argument = click.argument("formula")

@@ -84,7 +84,8 @@ function show(found) {
     box.className = "result";
     const head = document.createElement("h2");
     const by = found.kind === "value" ? "" : ` by ${result.wrt}`;
-    head.textContent = `${found.kind}${by}, shape (${result.shape.join(", ")})`;
+    const sizes = result.shape.join(", ") + (result.shape.length === 1 ? "," : "");
+    head.textContent = `${found.kind}${by}, shape (${sizes})`;
     box.append(head);
     const math = copied(new DOMParser().parseFromString(result.mathml, "application/xml").documentElement);
     math.setAttribute("aria-label", result.text);

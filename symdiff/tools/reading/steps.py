@@ -272,8 +272,13 @@ class _Writer:
         return write(input(name), self.style, {})
 
     def steps(self) -> Iterator[NumberedEquation]:
-        for number, line in enumerate(self.derivation.lines, 1):
-            yield NumberedEquation(number, self.left(line), self.right(line), *self.rule(line))
+        number, before = 0, ("", "")
+        for line in self.derivation.lines:
+            sides = self.left(line), self.right(line)
+            if sides != before:  # a form for numbers may be printed as the formula is
+                number += 1
+                yield NumberedEquation(number, *sides, *self.rule(line))
+            before = sides
 
     def left(self, line: Line) -> str:
         if line.side == "formula":
