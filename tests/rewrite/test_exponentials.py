@@ -6,6 +6,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -472,3 +473,27 @@ def test_exponents_that_are_zero(inside: str) -> None:
     text = f"exp(x)*{inside} + y*exp(x)"
     kernel = sd.compile([f"derivative({text}, x)", text], backend="interpreter")
     assert len({float(one) for one in kernel(x=0.5, y=2.0)}) == 1
+
+
+_PIECES = ("exp({u}) - 1", "exp({u}) + 1", "exp({u}) - x", "sinh({u})", "cosh({u})", "tanh({u})", "sech({u})",
+           "sigmoid({u})", "exp({u})", "exp(-{u})", "x", "(x + 2)", "(cosh({u}) + 1)")  # fmt: skip
+
+
+def _at(text: str, a: float, x: Any) -> Any:
+    functions = {"sigmoid": lambda t: 1 / (1 + mpmath.exp(-t))}
+    functions |= {name: getattr(mpmath, name) for name in ("exp", "sinh", "cosh", "tanh", "sech")}
+    return read(text, {**functions, "x": x, "a": mpmath.mpf(a)})
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_slopes_that_are_shown_by_hyperbolic_functions_have_their_values(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(4):
+        parts = [f"({rng.choice(_PIECES).format(u=rng.choice(('x', '2*x', 'a*x', 'x + a')))})" for _ in range(3)]
+        text = f"{parts[0]} {rng.choice('*/+-')} {parts[1]} {rng.choice('*/')} {parts[2]}"
+        slope = sd.gradient(f"{text} + 0*a", "x")
+        shown = sd.compile(f"{slope} + 0*a + 0*x", ["x", "a"], backend="interpreter")
+        for x, a in ((0.7, 0.4), (1.3, -0.6), (-0.9, 1.1)):
+            with mpmath.workdps(40):
+                wanted = mpmath.diff(partial(_at, text, a), mpmath.mpf(x))
+            assert float(shown(x, a)) == pytest.approx(float(wanted), rel=1e-9), (text, str(slope))

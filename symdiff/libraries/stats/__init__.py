@@ -96,8 +96,12 @@ class Frozen:
         return run
 
 
-@_guarded
 def __getattr__(name: str) -> Any:
+    return _found(name)
+
+
+@_guarded
+def _found(name: str) -> Any:
     if name in DISTRIBUTIONS:
         found = globals()[name] = Family(DISTRIBUTIONS[name])
         return found

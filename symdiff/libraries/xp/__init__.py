@@ -95,8 +95,12 @@ _NAMES: dict[str, Any] = {
 }
 
 
-@guarded
 def __getattr__(name: str) -> Any:
+    return _found(name)
+
+
+@guarded
+def _found(name: str) -> Any:
     if name in _NAMES:
         return _NAMES[name]
     raise AbsentError(f"symdiff.xp has no {name!r}{advice(name, ABSENT, _NAMES)}")

@@ -363,12 +363,13 @@ class _Polynomials:
             if not degree:
                 others.append((p, n))
                 continue
-            if len(terms) == 1 and p.total_degree() == degree:
+            by_power = {powers[place]: value for powers, value in terms.items()}
+            if sum(map(int, p.degrees())) != degree or not by_power.keys() <= {0, degree}:
+                return []  # other variables, or further powers
+            if len(terms) == 1:
                 halves += 2 * n * degree
                 continue
-            by_power = {powers[place]: value for powers, value in terms.items()}
-            sizes = {abs(c) for c in by_power.values()}
-            if len(terms) != 2 or p.total_degree() != degree or by_power.keys() != {0, degree} or len(sizes) > 1:
+            if abs(by_power[0]) != abs(by_power[degree]):
                 return []
             number *= (2 * by_power[degree]) ** n
             halves += n * degree

@@ -399,8 +399,9 @@ def _shares_in_an_exponent(node: Node) -> Node | None:
         b = shares.get((-number, base), 0.0)
         if (number < 0.0 and b) or not (a + b) or not (a + b).is_integer():
             continue
+        pair = ((number, base), (-number, base))
         rest = {part: c for part, c in linear(node.args[0]).items()
-                if part is None or part.op != "log_sigmoid" or scaled(part.args[0])[1] is not base}  # fmt: skip
+                if part is None or part.op != "log_sigmoid" or scaled(part.args[0]) not in pair}  # fmt: skip
         t = make("multiply", constant(number), base)
         half = make("multiply", constant(0.5), t)
         if a.is_integer():
