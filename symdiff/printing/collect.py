@@ -188,7 +188,9 @@ def by_hyperbolic_functions(
             x, number = pairs[own].args[0], 2.0 * left[twin].number
         name = "cosh" if left[twin].number == term.number else "sinh"
         over = {base: n for base, n in term.over.items() if base is not own}
-        made.append(CollectedProduct(number, {**over, elementwise(name, (x,)): 1}, term.under))
+        whole = CollectedProduct(number, over, dict(term.under))
+        whole.take(elementwise(name, (x,)), 1)
+        made.append(whole)
         del left[at], left[twin]
     return [*made, *left.values()] if made else None
 
