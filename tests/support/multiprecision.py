@@ -145,6 +145,7 @@ FUNCTIONS: dict[str, Any] = {
         "arctan": "atan",
         "sinh": "sinh",
         "cosh": "cosh",
+        "sech": "sech",
         "tanh": "tanh",
         "arcsinh": "asinh",
         "arccosh": "acosh",

@@ -178,15 +178,21 @@ def _without_differences(
     differences = any(top.kind == -1 for top, _ in tops)
     for top, power in tops:
         if top.kind == -1:
-            factors.append(raised(elementwise("tanh", (as_node(multiple(top.t, 0.5)),)), power))
+            factors.append(raised(_half_tangent(top), power))
         found.append((Share(one, one, top.t) if top.kind == -1 else top, power))
     sums = [top.t for top, _ in found]
     for key, share in list(shares.items()):
         if share.kind == -1 and (differences or share.t in sums):
-            factors.append(raised(elementwise("tanh", (as_node(multiple(share.t, 0.5)),)), -share.power))
+            factors.append(raised(_half_tangent(share), -share.power))
             del shares[key]
             add_share(share.t, share.power)
     return factors, found
+
+
+def _half_tangent(share: Share) -> Node:
+    """Return what (exp(t) - 1) / (exp(t) + 1) is, or (1 - exp(t)) / (exp(t) + 1), which fractional powers tell apart."""
+    half = 0.5 if scalar_constant(share.c) == 1.0 else -0.5
+    return elementwise("tanh", (as_node(multiple(share.t, half)),))
 
 
 def _upright(
