@@ -1262,7 +1262,7 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
 def _held(values: Sequence[Value]) -> set[Node]:
     """Return what formulas hold fixed in derivatives."""
     nodes = postorder(one.node for one in values if isinstance(one, Array))
-    return {node for node in nodes if node.op == "stop_gradient"}
+    return {node for node in nodes if node.is_barrier}
 
 
 @_reads("custom_linear_solve")

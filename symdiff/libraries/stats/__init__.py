@@ -31,7 +31,7 @@ array([0.1353, 0.2707, 0.    ])
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import AbsentError
 from ...ground.advice import advice as _advice
@@ -96,11 +96,18 @@ class Frozen:
         return run
 
 
-def __getattr__(name: str) -> Any:
-    return _found(name)
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Distributions by their names in SciPy."""
+
+else:
+
+    @_guarded
+    def __getattr__(name):
+        return _found(name)
 
 
-@_guarded
 def _found(name: str) -> Any:
     if name in DISTRIBUTIONS:
         found = globals()[name] = Family(DISTRIBUTIONS[name])

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import AbsentError
 from ...frontend.numpy.library import LIBRARY
@@ -95,11 +95,18 @@ _NAMES: dict[str, Any] = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    return _found(name)
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Functions of the array interface standard."""
+
+else:
+
+    @guarded
+    def __getattr__(name):
+        return _found(name)
 
 
-@guarded
 def _found(name: str) -> Any:
     if name in _NAMES:
         return _NAMES[name]

@@ -190,7 +190,7 @@ def _without_differences(
 
 
 def _half_tangent(share: Share) -> Node:
-    """Return what (exp(t) - 1) / (exp(t) + 1) is, or (1 - exp(t)) / (exp(t) + 1), which fractional powers tell apart."""
+    """Return (exp(t) - 1) / (exp(t) + 1), or (1 - exp(t)) / (exp(t) + 1), which fractional powers tell apart."""
     half = 0.5 if scalar_constant(share.c) == 1.0 else -0.5
     return elementwise("tanh", (as_node(multiple(share.t, half)),))
 
