@@ -51,6 +51,11 @@ def test_rotation_by_a_vector_is_rodrigues_formula() -> None:
     )
 
 
+def test_a_length_that_divides_twice_is_left_out_once() -> None:
+    shown = sd.gradient(np.sum(np.cross(v / np.linalg.norm(u), R @ u) ** 2), R)
+    assert str(shown) == "2 * outer(cross(cross(v, R @ u), v), unit(u)) / norm(u)"
+
+
 def test_gradient_of_the_length_of_a_double_product() -> None:
     shown = sd.gradient(np.sum(np.cross(u, np.cross(u, v)) ** 2), u)
     assert str(shown) == "2 * (cross(cross(u, v), cross(u, cross(u, v))) + cross(v, cross(cross(u, cross(u, v)), u)))"

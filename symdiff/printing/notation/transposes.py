@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from .common_factors import turned_over
+from .numbers import exchanged
 from .reader import Reader, ReadingRules
 from .terms import Term
 
@@ -62,7 +63,7 @@ def _direction_in_chain(reader: Reader, term: Term) -> Term | None:
                 else:
                     continue
                 over[place] = reader.make("outer", (turned, unit) if k == 0 else (unit, turned), None, arg.shape)
-                return reader.product(over, [other for other in under if other is not divisor], term.shape)
+                return reader.product(over, exchanged(under, divisor, []), term.shape)
     return None
 
 
