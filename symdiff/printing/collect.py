@@ -10,6 +10,7 @@ In sums of products like terms are added, and common factors stand in front.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from sys import float_info
@@ -400,7 +401,8 @@ class _Collector:
         if node.shape or not node.is_contraction:
             return node
         labels, _, repeated = node.payload
-        return self.dots.setdefault((frozenset(zip(node.args, labels, strict=True)), frozenset(repeated)), node)
+        operands = Counter(zip(node.args, labels, strict=True))  # sum(x) is not x @ x
+        return self.dots.setdefault((frozenset(operands.items()), frozenset(repeated)), node)
 
     # ------------------------------------------------------------ products
 

@@ -237,6 +237,7 @@ FUNCTIONS = [
 ]
 GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
 DENSITIES = [
+    Row("(x @ x) * sum(t * x)", "t", GAUSS, "sum(x) * (x @ x)"),
     Row("v @ [[a, b], [b, c]] @ v", "v", {"v": 2, "a": (), "b": (), "c": ()}, "2 * ([[a, b], [b, c]] @ v)"),
     Row("prod(v)", "v", {"v": 3}, "[[0, v[2], v[1]], [v[2], 0, v[0]], [v[1], v[0], 0]]", 2),
     Row("1 / norm(x - m)", "x", GAUSS, "u = unit(x - m)\n(3 * outer(u, u) - eye(n)) / norm(x - m) ** 3", 2),
