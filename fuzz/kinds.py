@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from . import arguments, assignments, certificates, certified, files, layouts, sizes, strangers, texts, values
+from . import (
+    arguments,
+    assignments,
+    certificates,
+    certified,
+    files,
+    layouts,
+    printed,
+    sizes,
+    strangers,
+    texts,
+    values,
+)
 from .case import Kind
 
 KINDS: dict[str, Kind] = {
@@ -10,6 +22,7 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Kind("texts", texts.draw, texts.run, texts.smaller),
         Kind("assignments", assignments.draw, assignments.run, assignments.smaller, seconds=60.0),
+        Kind("printed", printed.draw, printed.run, printed.smaller, seconds=60.0),
         Kind("values", values.draw, values.run, values.smaller, seconds=60.0),
         Kind("certified", certified.draw, certified.run, certified.smaller, seconds=60.0),
         Kind("certificates", certificates.draw, certificates.run, certificates.smaller, seconds=60.0),

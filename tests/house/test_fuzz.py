@@ -28,6 +28,7 @@ from fuzz.workers import Worker, outcome
 SHORT = {
     "texts": 150,
     "assignments": 60,
+    "printed": 60,
     "values": 4,
     "certified": 12,
     "certificates": 12,

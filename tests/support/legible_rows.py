@@ -237,6 +237,8 @@ FUNCTIONS = [
 ]
 GAUSS: Mapping[str, Any] = {"x": "n", "m": "n", "P": PD("n"), "s": (), "t": (), "u": ()}
 DENSITIES = [
+    Row("((P - 2 * outer(x, x)) @ x) * (m - x)", "m", GAUSS, "diag((P - 2 * outer(x, x)) @ x)"),
+    Row("((P - outer(x, x)) @ x) * (x - m)", "m", GAUSS, "diag((outer(x, x) - P) @ x)"),
     Row("(x @ x) * sum(t * x)", "t", GAUSS, "sum(x) * (x @ x)"),
     Row("v @ [[a, b], [b, c]] @ v", "v", {"v": 2, "a": (), "b": (), "c": ()}, "2 * ([[a, b], [b, c]] @ v)"),
     Row("prod(v)", "v", {"v": 3}, "[[0, v[2], v[1]], [v[2], 0, v[0]], [v[1], v[0], 0]]", 2),

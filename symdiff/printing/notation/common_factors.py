@@ -172,10 +172,10 @@ def _sign_inside(reader: Reader, term: Term) -> Term | None:
     x = whole.args[0] if whole.kind == "diag" else whole
     if x.kind == "negative" and x is whole:
         return x.args[0]
-    if x.kind == "product":
-        return _other_way(reader, x, _is_of_function) or _other_way(reader, x, lambda _, below: below)
-    if x.kind in ("matmul", "total"):
-        return _other_way(reader, x, lambda *_: True)
+    if x.kind in ("product", "matmul", "total"):
+        ways = (_is_of_function, lambda _, below: below) if x.kind == "product" else (lambda *_: True,)
+        found = next((other for fits in ways if (other := _other_way(reader, x, fits)) is not None), None)
+        return found if found is None or x is whole else reader.make("diag", (found,), whole.data, whole.shape)
     if x.kind != "sum":
         return None
     parts = [(arg, not minus) for arg, minus in x.pairs]

@@ -364,25 +364,6 @@ def _apart(term: Term) -> tuple[tuple[Term, ...], Term]:
     return tuple(arg for arg in term.args if not arg.ndim), arrays[0]
 
 
-@DERIVED.of("matmul", "columns")
-def _scalars_in_front(reader: Reader, term: Term) -> Term | None:
-    """Write scalars in front of a product of matrices, and of a matrix with its columns multiplied."""
-    pairs = [_apart(arg.signed[1]) for arg in term.args]
-    scalars = [scalar for found, _ in pairs for scalar in found]
-    minus = sum(arg.kind == "negative" for arg in term.args) + sum(_is_below_zero(scalar) for scalar in scalars)
-    if not scalars and not minus:
-        return None
-    cores = [core for _, core in pairs]
-    inner = reader.chain(cores) if term.kind == "matmul" else reader.make("columns", cores, None, term.shape)
-    sizes = [reader.number(-one.data) if _is_below_zero(one) else one for one in scalars]
-    found = reader.product([*(one for one in sizes if not is_number(one, 1.0)), inner], [], term.shape)
-    return reader.negative(found) if minus % 2 else found
-
-
-def _is_below_zero(term: Term) -> bool:
-    return term.kind == "number" and term.data < 0.0
-
-
 @RULES.of("sum")
 def _cross(reader: Reader, term: Term) -> Term | None:
     """Read the two halves of a cross product in a sum as one."""
