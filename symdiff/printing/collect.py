@@ -492,7 +492,6 @@ class _Collector:
                 together = self.length(terms)
                 for term in terms:
                     term.take(base, -n)
-                terms = [by_fewer_functions(term) for term in terms]
                 if self.length(terms) <= together:
                     result = CollectedProduct(product.number)
                     result.take(self.added(terms, whole.shape), 1)

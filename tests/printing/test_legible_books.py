@@ -110,11 +110,11 @@ ROWS = [
         "exp(-sum((x - y) ** 2) / (2 * s ** 2)) * (outer(x - y, x - y) / s ** 2 - eye(n)) / s ** 2", 2),
     # Planck's law, Bose and Einstein's, and Black and Scholes' by the strike: what cancels across functions
     Row("2*h*n**3/c**2/(exp(h*n/(k*t))-1)", "t", {"h": (), "n": (), "c": (), "k": (), "t": ()},
-        "q = h * n / (k * t)\n2 * h ** 2 * n ** 4 / (k * t ** 2 * c ** 2 * (1 - exp(-q)) * (exp(q) - 1))"),
+        "0.5 * h ** 2 * n ** 4 / (k * t ** 2 * c ** 2 * sinh(0.5 * h * n / (k * t)) ** 2)"),
     Row("1/(exp(a/t)-1)", "t", {"a": (), "t": ()},
-        "a * exp(a / t) / (t ** 2 * (exp(a / t) - 1) ** 2)"),
+        "0.25 * a / (t ** 2 * sinh(0.5 * a / t) ** 2)"),
     Row("h*n**3/(exp(h*n/k)-1)", "n", {"h": (), "n": (), "k": ()},
-        "q = h * n / k\nh * n ** 2 * (3 - h * n / (k * (1 - exp(-q)))) / (exp(q) - 1)"),
+        "q = h * n / k\nh * n ** 2 * (3 - q / (1 - exp(-q))) / (exp(q) - 1)"),
     # a bond's price by its yield, and SABR's logarithm by its argument
     Row("sum(c/(1+r)**t)", "r", {"c": "n", "t": "n", "r": ()},
         "-sum(t * c / (1 + r) ** (t + 1))"),

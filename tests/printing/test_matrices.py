@@ -237,3 +237,11 @@ def test_sums_of_squares_are_set_as_norms(formula: str, shapes: dict[str, Any], 
     read = parse_graph(formula, shapes).result
     assert (read.latex(), read.unicode()) == (latex, unicode)
     assert str(read) == formula.replace("**", " ** ")
+
+
+def test_a_vector_for_every_row_is_not_turned_over_alone() -> None:
+    rng = np.random.default_rng(3)
+    B, C = rng.uniform(0.2, 1.4, (2, 3, 3))
+    slope = sd.gradient("sum((inv(C @ C.T) - mean(B, axis=0))**2)", "C", B=(3, 3), C=(3, 3))
+    shown = sd.compile(str(slope), ["B", "C"], B=(3, 3), C=(3, 3))
+    np.testing.assert_allclose(shown(B, C), sd.compile(slope, ["B", "C"])(B, C), rtol=1e-9)

@@ -23,10 +23,15 @@ def _transposes_of_sums(reader: Reader, term: Term) -> Term | None:
     for arg, minus in term.pairs:
         inner = arg.args[0] if arg.kind == "transpose" else arg
         opened = [(turned_over(reader, part), minus != own) for part, own in inner.pairs
-                  ] if inner is not arg and inner.kind == "sum" else []  # fmt: skip
+                  ] if inner is not arg and _is_of_matrices(inner) else []  # fmt: skip
         moved = sum(part is not before for (part, _), before in zip(opened, inner.args, strict=False))
         parts += opened if opened and moved <= 1 else [(arg, minus)]
     return reader.sum(parts, term.shape) if len(parts) > len(term.args) else None
+
+
+def _is_of_matrices(term: Term) -> bool:
+    """Tell whether a term is a sum of matrices, none of which is a vector for every row."""
+    return term.kind == "sum" and all(part.shape == term.shape for part in term.args)
 
 
 @RULES.of("sum")
