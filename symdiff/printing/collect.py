@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from sys import float_info
 
 from ..graph import (
@@ -294,6 +295,11 @@ def _saved_in_front(base: Node, terms: Sequence[CollectedProduct]) -> int:
     return sum(min(n, 2) - min(n - least, 2) for n in powers) - min(least, 2) - alone
 
 
+def _fits_in_front(base: Node, side: Collection[Node], terms: Sequence[CollectedProduct]) -> bool:
+    """Tell whether a factor of all terms stands beside their sum already, or is no longer in front of it."""
+    return base in side or _saved_in_front(base, terms) >= 0
+
+
 def _have_more(terms: Sequence[CollectedProduct], others: Sequence[CollectedProduct]) -> bool:
     """Tell whether terms have a divisor in common where others have none, or a function that others have not."""
     own, other = common_product(terms), common_product(others)
@@ -437,7 +443,7 @@ class _Collector:
         for made, power in shared:
             inside = self.parts[made]
             if result.meets(inside) or inside == CollectedProduct(-1.0, inside.over) or has_roots(inside, power):
-                result.merge(self.parts[made], power)
+                result.merge(inside, power)
             else:
                 result.take(made, power)
         result.gather_numbers()
@@ -470,15 +476,15 @@ class _Collector:
             for base, n in [(base, n) for base, n in side.items() if base in self.sums]:
                 terms = self.sums[base]
                 # what stands beside the sum already is written once
-                common = _common(terms, lambda factor: factor in side or _saved_in_front(factor, terms) >= 0)  # noqa: B023
+                common = _common(terms, partial(_fits_in_front, side=side, terms=terms))
                 number = _common_number(terms)
                 if common.number in (1.0, -1.0) and (common.over or not number.is_integer()):
                     common.number *= number
                 beside = len(product.over) + len(product.under) - 1
                 if (common.over or not number.is_integer()) and (abs(product.number) != 1.0 or beside):
                     del side[base]
-                    product.merge(self.in_front(common, self.sums[base], base.shape), sign * n)
-                elif n == 1 and (found := multiplied_in(side, self.sums[base], base)):
+                    product.merge(self.in_front(common, terms, base.shape), sign * n)
+                elif n == 1 and (found := multiplied_in(side, terms, base)):
                     del side[base]
                     product.take(self.added(found, base.shape), sign)
 
