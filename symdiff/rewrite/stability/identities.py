@@ -414,8 +414,9 @@ def _shares_in_an_exponent(node: Node) -> Node | None:
     return None
 
 
-#: Functions by their logarithms, and the highest power of one that is written.
+#: Highest power of a function that is written, and most exponentials of a sum.
 _HIGHEST = 4
+#: Rows of functions by their logarithms.
 _BY_LOGARITHM = {row.logarithm: row for row in FUNCTIONS.values() if row.logarithm}
 _BY_LOGARITHM |= {"lgamma": FUNCTIONS["gamma"], "betaln": FUNCTIONS["beta"]}
 
